@@ -1,1 +1,14 @@
+//! Harness for spec folders: `tests/SUITE/NAME/spec.json` with a program beside it.
+//!
+//! A spec's copy runs in a temporary folder by the real mlrun binary, which is found or built
+//! here and never linked: this crate compiles without V8. The specs themselves are data; what
+//! a spec is stands in [`spec`], what wildcards mean in [`pattern`].
 
+pub mod discover;
+pub mod pattern;
+pub mod process;
+pub mod spec;
+mod tempdir;
+
+#[cfg(test)]
+mod selftest;
