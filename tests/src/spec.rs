@@ -222,7 +222,7 @@ impl Scratch {
         }
         let job = Job {
             program: setting.program.clone(),
-            args: run.args.iter().map(|a| self.from_tokens(a, setting).into()).collect(),
+            args: run.args.iter().map(|a| self.fill_tokens(a, setting).into()).collect(),
             env: self.environment(run, setting),
             dir: self.dir(),
             stdin: run.stdin.clone(),
@@ -250,14 +250,14 @@ impl Scratch {
         }
         for (name, value) in &run.env {
             match value {
-                Some(value) => env.insert(name.into(), self.from_tokens(value, setting).into()),
+                Some(value) => env.insert(name.into(), self.fill_tokens(value, setting).into()),
                 None => env.remove(&OsString::from(name)),
             };
         }
         env
     }
 
-    fn from_tokens(&self, text: &str, setting: &Setting) -> String {
+    fn fill_tokens(&self, text: &str, setting: &Setting) -> String {
         text.replace(DIR, &self.dir().to_string_lossy())
             .replace(ROOT, &setting.root.to_string_lossy())
     }
