@@ -1,0 +1,182 @@
+//! The handle heap: slots that JavaScript names by id.
+//!
+//! An id is one number that a double holds exactly: slot index and generation. Invariants: only
+//! this module makes and ends slots; a released slot's id never names another tensor (a slot
+//! whose generation would wrap is retired); every live slot holds one count on its storage.
+
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+const INDEX_BITS: u32 = 26;
+const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
+const MAX_GENERATION: u32 = (1 << 27) - 1;
+
+/// Slot index and generation in 53 bits. 0 and negative numbers name nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapId(u64);
+
+impl HeapId {
+    pub fn from_f64(v: f64) -> HeapId {
+        HeapId(v as u64) // saturates; NaN and negative numbers become 0
+    }
+    pub fn to_f64(self) -> f64 {
+        self.0 as f64
+    }
+    fn new(index: u32, generation: u32) -> HeapId {
+        HeapId((generation as u64) << INDEX_BITS | index as u64)
+    }
+    fn index(self) -> usize {
+        (self.0 & INDEX_MASK) as usize
+    }
+    fn generation(self) -> u32 {
+        u32::try_from(self.0 >> INDEX_BITS).unwrap_or(0)
+    }
+}
+
+struct Slot {
+    generation: u32,
+    tensor: Option<Tensor>,
+}
+
+/// Who let go of a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Releaser {
+    Pass = 0,
+    MinorGc = 1,
+    MajorGc = 2,
+    Dispose = 3,
+}
+
+/// Handles and bytes that one releaser freed. Bytes count when the last count on a storage goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Released {
+    pub tensors: u64,
+    pub bytes: u64,
+}
+
+#[derive(Default)]
+pub struct Heap {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    live: usize,
+    released: [Released; 4],
+}
+
+impl Heap {
+    pub fn insert(&mut self, tensor: Tensor) -> Result<HeapId> {
+        self.live += 1;
+        if let Some(index) = self.free.pop() {
+            let slot = &mut self.slots[index as usize];
+            slot.tensor = Some(tensor);
+            return Ok(HeapId::new(index, slot.generation));
+        }
+        let index = self.slots.len();
+        if index as u64 > INDEX_MASK {
+            self.live -= 1;
+            return Err(Error::argument("too many live tensors, expected at most 2^26"));
+        }
+        self.slots.push(Slot { generation: 1, tensor: Some(tensor) });
+        Ok(HeapId::new(index as u32, 1))
+    }
+
+    pub fn get(&self, id: HeapId) -> Result<&Tensor> {
+        match self.slots.get(id.index()) {
+            Some(slot) if slot.generation == id.generation() => slot.tensor.as_ref(),
+            _ => None,
+        }
+        .ok_or(Error::Disposed { op: "".into() })
+    }
+
+    pub fn get_mut(&mut self, id: HeapId) -> Result<&mut Tensor> {
+        match self.slots.get_mut(id.index()) {
+            Some(slot) if slot.generation == id.generation() => slot.tensor.as_mut(),
+            _ => None,
+        }
+        .ok_or(Error::Disposed { op: "".into() })
+    }
+
+    pub fn contains(&self, id: HeapId) -> bool {
+        self.get(id).is_ok()
+    }
+
+    /// Ends a slot; false where the id names none (it was released before).
+    pub fn release(&mut self, id: HeapId, by: Releaser) -> bool {
+        let Some(tensor) = self.take(id) else { return false };
+        let entry = &mut self.released[by as usize];
+        entry.tensors += 1;
+        if tensor.storage.is_unique() {
+            entry.bytes += tensor.storage.bytes() as u64;
+        }
+        true
+    }
+
+    fn take(&mut self, id: HeapId) -> Option<Tensor> {
+        let slot = self.slots.get_mut(id.index()).filter(|s| s.generation == id.generation())?;
+        let tensor = slot.tensor.take()?;
+        self.live -= 1;
+        if slot.generation < MAX_GENERATION {
+            slot.generation += 1;
+            self.free.push(id.index() as u32);
+        }
+        Some(tensor)
+    }
+
+    /// Number of live handles.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    pub fn released(&self, by: Releaser) -> Released {
+        self.released[by as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::layout::Layout;
+    use crate::pool::HostPool;
+    use crate::storage::Storage;
+    use std::sync::Arc;
+
+    fn tensor(pool: &Arc<HostPool>) -> Tensor {
+        Tensor::new(Storage::new(pool, 4).unwrap(), Layout::contiguous(&[1]), DType::F32)
+    }
+
+    #[test]
+    fn a_released_id_never_names_another_tensor() {
+        let pool = Arc::new(HostPool::new());
+        let mut heap = Heap::default();
+        let a = heap.insert(tensor(&pool)).unwrap();
+        assert!(heap.release(a, Releaser::Pass));
+        let b = heap.insert(tensor(&pool)).unwrap();
+        assert_ne!(a, b);
+        assert!(heap.get(a).is_err() && heap.get(b).is_ok());
+        assert!(!heap.release(a, Releaser::MinorGc), "a second release is refused");
+        assert_eq!(heap.live(), 1);
+        assert_eq!(heap.released(Releaser::Pass).bytes, 4);
+        assert_eq!(heap.released(Releaser::MinorGc).tensors, 0);
+    }
+
+    #[test]
+    fn a_slot_retires_before_its_generation_wraps() {
+        let pool = Arc::new(HostPool::new());
+        let mut heap = Heap::default();
+        let a = heap.insert(tensor(&pool)).unwrap();
+        heap.slots[a.index()].generation = MAX_GENERATION;
+        let last = HeapId::new(a.index() as u32, MAX_GENERATION);
+        assert_eq!(HeapId::from_f64(last.to_f64()), last, "a double holds the largest id");
+        assert!(heap.release(last, Releaser::Pass));
+        let next = heap.insert(tensor(&pool)).unwrap();
+        assert_ne!(next.index(), a.index());
+    }
+
+    #[test]
+    fn strange_numbers_name_nothing() {
+        let heap = Heap::default();
+        for v in [f64::NAN, -1.0, 0.0, 1e300, f64::INFINITY] {
+            assert!(heap.get(HeapId::from_f64(v)).is_err());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Matrix products.
+
+use crate::attr::Attr;
+use crate::engine::{Arg, Engine, tensor_arg};
+use crate::error::{Error, Result};
+use crate::layout::{broadcast, show};
+use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, ResultKind, Rule, arg, input};
+use crate::tape::VjpCx;
+use crate::tensor::Tensor;
+use smallvec::smallvec;
+
+const AB: &[crate::table::ArgDef] = &[arg("input"), arg("other")];
+
+/// Kernel: `[..., m, k] x [..., k, n]` with broadcast batch dims; the last two dims of either
+/// input may have any strides (transposed inputs need no copy).
+pub const BMM: OpDef = OpDef::new("bmm", AB, Rule::Kernel(infer))
+    .doc("Products of matrices in the last two dimensions, batches broadcast.")
+    .tolerance(1e-5)
+    .vjp(vjp, &[input(1), input(0)]);
+
+fn infer(metas: &[Option<Meta>], _: &[Attr]) -> Result<Plan> {
+    let [Some(a), Some(b)] = metas else {
+        return Err(Error::argument("takes two tensors"));
+    };
+    if a.dtype != b.dtype {
+        return Err(Error::dtype(format!(
+            "got {} and {}, expected equal dtypes; convert one with to(...)",
+            a.dtype, b.dtype
+        )));
+    }
+    let (m, n) = (a.shape.len(), b.shape.len());
+    let wrong = || {
+        Error::shape(format!(
+            "cannot multiply shapes {} and {}, expected [..., m, k] and [..., k, n]",
+            show(a.shape),
+            show(b.shape)
+        ))
+    };
+    if m < 2 || n < 2 || a.shape[m - 1] != b.shape[n - 2] {
+        return Err(wrong());
+    }
+    let mut shape = broadcast(&a.shape[..m - 2], &b.shape[..n - 2]).map_err(|_| wrong())?;
+    shape.extend([a.shape[m - 2], b.shape[n - 1]]);
+    crate::layout::checked_numel(&shape)?;
+    Ok(Plan::one(a.dtype, shape, a.dtype))
+}
+
+fn vjp(cx: &VjpCx) -> Result<Grads> {
+    let e = cx.engine;
+    let g = cx.grad()?;
+    let mut out: Grads = smallvec![None, None];
+    if cx.wants(0) {
+        let b = cx.input(1)?;
+        out[0] = Some(cx.unbroadcast(e.bin(Op::Bmm, &g, &e.transpose_last(&b)?)?, 0)?);
+    }
+    if cx.wants(1) {
+        let a = cx.input(0)?;
+        out[1] = Some(cx.unbroadcast(e.bin(Op::Bmm, &e.transpose_last(&a)?, &g)?, 1)?);
+    }
+    Ok(out)
+}
+
+pub const MATMUL: OpDef = OpDef::new("matmul", AB, Rule::Composite(matmul))
+    .result(ResultKind::Fresh)
+    .doc("Matrix product of vectors, matrices and batches, as in PyTorch.")
+    .tolerance(1e-5)
+    .of_parts();
+
+fn matmul(e: &Engine, args: &[Arg], _: &[Attr]) -> Result<Outputs> {
+    let (a, b) = (tensor_arg(&MATMUL, args, 0)?, tensor_arg(&MATMUL, args, 1)?);
+    let (m, n) = (a.ndim(), b.ndim());
+    if m == 0 || n == 0 {
+        return Err(Error::shape(format!(
+            "cannot multiply shapes {} and {}, expected at least one dimension each",
+            show(a.shape()),
+            show(b.shape())
+        )));
+    }
+    // The row runs under matmul's name, whatever part of it fails.
+    let bmm = |a: &Tensor, b: &Tensor| {
+        infer(
+            &[
+                Some(Meta { shape: a.shape(), dtype: a.dtype }),
+                Some(Meta { shape: b.shape(), dtype: b.dtype }),
+            ],
+            &[],
+        )?;
+        e.bin(Op::Bmm, a, b)
+    };
+    let product = match (m, n) {
+        (1, 1) => {
+            let (row, column) = (e.reshape(a, &[1, a.numel()])?, e.reshape(b, &[b.numel(), 1])?);
+            e.reshape(&bmm(&row, &column)?, &[])?
+        }
+        (1, _) => {
+            let y = bmm(&e.reshape(a, &[1, a.numel()])?, b)?;
+            let mut shape = y.layout.shape.clone();
+            shape.remove(y.ndim() - 2);
+            e.reshape(&y, &shape)?
+        }
+        (_, 1) => {
+            let y = bmm(a, &e.reshape(b, &[b.numel(), 1])?)?;
+            e.reshape(&y, &y.shape()[..y.ndim() - 1])?
+        }
+        // One matrix for all of a batch: one large product, and one for its gradient.
+        (3.., 2) if a.shape()[m - 1] == b.shape()[0] && a.numel() > 0 => {
+            let k = a.shape()[m - 1];
+            let y = bmm(&e.reshape(a, &[a.numel() / k, k])?, b)?;
+            let mut shape = a.layout.shape.clone();
+            shape[m - 1] = b.shape()[1];
+            e.reshape(&y, &shape)?
+        }
+        _ => bmm(a, b)?,
+    };
+    Ok(smallvec![product])
+}
