@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use mlrun_tests::{discover, spec};
+use mlrun_tests::{discover, shared, spec};
 
 fn main() -> ExitCode {
     match run() {
@@ -29,7 +29,7 @@ fn run() -> Result<ExitCode, String> {
     let program = if arguments.list { Default::default() } else { discover::binary(root)? };
     let update = std::env::var_os("UPDATE_GOLDEN").is_some_and(|v| v != "0");
     let setting = Arc::new(spec::Setting { program, root: root.to_path_buf(), update });
-    let trials = found
+    let mut trials: Vec<Trial> = found
         .into_iter()
         .map(|found| {
             let setting = setting.clone();
@@ -40,5 +40,30 @@ fn run() -> Result<ExitCode, String> {
             })
         })
         .collect();
+    if let Some(folder) = std::env::var_os("MLRUN_SHARED") {
+        trials.extend(shared_trials(tests, Path::new(&folder), &setting)?);
+    }
     Ok(libtest_mimic::run(&arguments, trials).exit_code())
+}
+
+fn shared_trials(
+    tests: &Path,
+    folder: &Path,
+    setting: &Arc<spec::Setting>,
+) -> Result<Vec<Trial>, String> {
+    let list = tests.join("shared.txt");
+    let text = std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+    let programs = shared::programs(folder, &text)?;
+    let not_yet = programs.iter().filter(|program| !program.expected).count();
+    println!("shared: {} must pass, {not_yet} not yet", programs.len() - not_yet);
+    let trials = programs.into_iter().map(|program| {
+        let (setting, folder) = (setting.clone(), folder.to_path_buf());
+        let expected = program.expected;
+        Trial::test(program.name(), move || {
+            shared::check(&program, &folder, &setting.program)?;
+            Ok(())
+        })
+        .with_ignored_flag(!expected)
+    });
+    Ok(trials.collect())
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::tempdir::TempDir;
-use crate::{discover, spec};
+use crate::{discover, shared, spec};
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let dir = TempDir::new().expect("a temporary folder");
@@ -154,4 +154,46 @@ fn what_is_forgotten_is_found() {
     );
     let none = discover::specs(Path::new("/nonexistent"), Path::new("/nonexistent"));
     assert!(none.is_ok_and(|list| list.is_empty()));
+}
+
+#[test]
+fn programs_that_are_not_listed_are_ignored_not_lost() {
+    let dir = folder(&[
+        ("programs/check.js", ""),
+        ("programs/01-a.js", ""),
+        ("programs/02-b.js", ""),
+        ("oracle/run.js", ""),
+    ]);
+    let list = "# comment\n\nprograms/02-b.js\n--check programs/01-a.js\noracle/run.js add\n";
+    let programs = shared::programs(dir.path(), list).expect("a list");
+    let names: Vec<(String, bool)> = programs.iter().map(|p| (p.name(), p.expected)).collect();
+    let want = [
+        ("shared/programs/02-b.js", true),
+        ("shared/--check programs/01-a.js", true),
+        ("shared/oracle/run.js add", true),
+        ("shared/programs/01-a.js", false),
+        ("shared/oracle/run.js", false),
+    ];
+    assert_eq!(names, want.map(|(name, expected)| (name.to_string(), expected)));
+    assert!(shared::programs(dir.path(), "programs/03-gone.js").is_err());
+}
+
+#[test]
+fn shared_programs_pass_and_fail() {
+    // (script, whether it passes)
+    let table = [
+        ("echo 01-a: ok", true),
+        ("echo 3 passed, 0 failed", true),
+        ("echo 0 passed, 0 failed", false),
+        ("echo 3 passed, 1 failed", false),
+        ("echo 01-a: ok; exit 1", false),
+        ("echo 01-a: ok; echo warning >&2", false),
+        ("true", false),
+    ];
+    for (script, want) in table {
+        let dir = folder(&[("a.sh", script)]);
+        let program = shared::Program { args: vec!["a.sh".to_string()], expected: true };
+        let got = shared::check(&program, dir.path(), Path::new("/bin/sh"));
+        assert_eq!(got.is_ok(), want, "{script}: {got:?}");
+    }
 }

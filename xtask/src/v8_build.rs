@@ -87,16 +87,9 @@ fn resources() -> PathBuf {
     llvm().join("lib/clang").join(LLVM)
 }
 
-fn builtins() -> Option<PathBuf> {
-    let lib = resources().join("lib");
-    [
-        "x86_64-unknown-linux-gnu/libclang_rt.builtins.a",
-        "x86_64-pc-linux-gnu/libclang_rt.builtins.a",
-        "linux/libclang_rt.builtins-x86_64.a",
-    ]
-    .iter()
-    .map(|name| lib.join(name))
-    .find(|path| path.exists())
+/// clang's runtime library, where Debian and LLVM's own packages have it.
+fn builtins() -> PathBuf {
+    resources().join("lib/linux/libclang_rt.builtins-x86_64.a")
 }
 
 fn needs() -> Vec<Need> {
@@ -107,11 +100,7 @@ fn needs() -> Vec<Need> {
         Need::file("clang 22", &bin.join("clang++"), package("clang")),
         Need::file("lld 22", &bin.join("ld.lld"), package("lld")),
         Need::file("llvm 22", &bin.join("llvm-strip"), package("llvm")),
-        Need {
-            what: "clang 22's runtime library",
-            present: builtins().is_some(),
-            package: format!("libclang-rt-{LLVM}-dev"),
-        },
+        Need::file("clang 22's runtime", &builtins(), format!("libclang-rt-{LLVM}-dev")),
         Need::file("C headers", Path::new("/usr/include/stdio.h"), "libc6-dev".to_string()),
         Need::program("ninja", "ninja-build"),
         Need::program("python3", "python3"),
@@ -190,13 +179,13 @@ impl Work {
             fs::remove_dir_all(self.llvm()).context(error)?;
         }
         let own = self.llvm().join("lib/clang").join(LLVM);
-        let runtime = own.join("lib/linux");
+        let runtime = own.join("lib").join(TARGET);
         fs::create_dir_all(&runtime).context(error)?;
         let link = |to: &Path, at: &Path| std::os::unix::fs::symlink(to, at).context(error);
         link(&llvm().join("bin"), &self.llvm().join("bin"))?;
         link(&resources().join("include"), &own.join("include"))?;
-        let builtins = builtins().context("v8: clang's runtime library vanished")?;
-        link(&builtins, &runtime.join("libclang_rt.builtins-x86_64.a"))
+        link(&resources().join("lib/linux"), &own.join("lib/linux"))?;
+        link(&builtins(), &runtime.join("libclang_rt.builtins.a"))
     }
 
     fn generate(&self) -> Result<()> {
