@@ -55,17 +55,18 @@ pub struct HostPool {
     pub fault: FaultHook,
 }
 
-/// Size classes: four steps per power of two from 64 bytes on, so that at most a fifth of a
-/// block is unused.
+/// Class and capacity for a request: multiples of 64 bytes up to 256, then four steps per power
+/// of two, so that at most a fifth of a large block is unused.
 fn class_of(bytes: usize) -> (usize, usize) {
-    let bytes = bytes.max(64);
-    let top = usize::BITS - 1 - (bytes - 1).leading_zeros(); // floor(log2(bytes - 1))
-    let base = 1usize << top;
-    let step = (base / 4).max(1);
-    let quarter = (bytes - base).div_ceil(step).min(4);
-    let capacity = base + quarter * step;
-    let capacity = capacity.max(bytes).next_multiple_of(ALIGN);
-    ((top as usize).saturating_sub(5) * 4 + quarter, capacity)
+    let bytes = bytes.max(1);
+    if bytes <= 256 {
+        let class = bytes.div_ceil(ALIGN) - 1;
+        return (class, (class + 1) * ALIGN);
+    }
+    let top = (bytes - 1).ilog2();
+    let (base, step) = (1usize << top, 1usize << (top - 2));
+    let quarter = (bytes - base).div_ceil(step);
+    (4 * (top as usize - 7) + quarter - 1, base.saturating_add(quarter * step))
 }
 
 impl Default for HostPool {
