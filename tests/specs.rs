@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use mlrun_tests::{discover, shared, spec};
+use mlrun_tests::{discover, readme, shared, spec};
 
 fn main() -> ExitCode {
     match run() {
@@ -40,10 +40,24 @@ fn run() -> Result<ExitCode, String> {
             })
         })
         .collect();
+    trials.extend(readme_trials(root, &setting)?);
     if let Some(folder) = std::env::var_os("MLRUN_SHARED") {
         trials.extend(shared_trials(tests, Path::new(&folder), &setting)?);
     }
     Ok(libtest_mimic::run(&arguments, trials).exit_code())
+}
+
+fn readme_trials(root: &Path, setting: &Arc<spec::Setting>) -> Result<Vec<Trial>, String> {
+    let path = root.join("README.md");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let trials = readme::shown(&text).into_iter().enumerate().map(|(n, shown)| {
+        let setting = setting.clone();
+        Trial::test(format!("readme/{}", n + 1), move || {
+            readme::check(&shown, &setting)?;
+            Ok(())
+        })
+    });
+    Ok(trials.collect())
 }
 
 fn shared_trials(

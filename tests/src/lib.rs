@@ -7,6 +7,7 @@
 pub mod discover;
 pub mod pattern;
 pub mod process;
+pub mod readme;
 pub mod shared;
 pub mod spec;
 mod tempdir;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::tempdir::TempDir;
-use crate::{discover, shared, spec};
+use crate::{discover, readme, shared, spec};
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let dir = TempDir::new().expect("a temporary folder");
@@ -196,4 +196,13 @@ fn shared_programs_pass_and_fail() {
         let got = shared::check(&program, dir.path(), Path::new("/bin/sh"));
         assert_eq!(got.is_ok(), want, "{script}: {got:?}");
     }
+}
+
+#[test]
+fn readme_pairs_a_program_with_the_output_after_it() {
+    let markdown = "```sh\ncargo\n```\n```text\nno program\n```\n\n```js\nunshown();\n```\n\
+                    ```js\na();\nb();\n```\nprints\n\n```text\n1\n2\n```\n";
+    let shown = readme::shown(markdown);
+    let want = readme::Shown { program: "a();\nb();\n".into(), output: "1\n2\n".into() };
+    assert_eq!(shown, [want]);
 }

@@ -60,6 +60,7 @@ impl Default for Run {
 }
 
 /// What every spec is run with.
+#[derive(Clone)]
 pub struct Setting {
     /// The mlrun binary.
     pub program: PathBuf,
