@@ -4,7 +4,19 @@
 //! result depends on the arguments and on [`VERSION`] only, so it can be cached by content.
 //! Deliberately not here: module resolution, reading files, caching, V8.
 
+mod frame;
+mod lines;
+mod parse;
+mod reject;
+mod source_map;
+mod strip;
+mod text;
+
 use std::fmt;
+
+use oxc::allocator::Allocator;
+
+pub use frame::{FrameStyle, code_frame};
 
 /// Part of every cache key: changes whenever the emitted text can change.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
@@ -83,43 +95,38 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// Compiles one file.
-///
-/// # Errors
-/// A syntax error of the file, or syntax that has no meaning at run time here (JSX).
-pub fn compile(
-    _specifier: &str,
-    source: &str,
-    _options: &Options,
-) -> Result<Compiled, CompileError> {
-    Ok(Compiled { code: source.to_owned(), source_map: None })
-}
-
-/// How [`code_frame`] draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameStyle {
-    /// Use ANSI colours.
-    pub colour: bool,
-    /// Lines shown before and after the marked one.
-    pub context: u32,
-    /// Terminal columns of source shown; longer lines are cut around the mark.
-    pub width: u32,
-}
-
-impl Default for FrameStyle {
-    fn default() -> Self {
-        Self { colour: false, context: 2, width: 100 }
+impl CompileError {
+    /// The error with its place and a code frame, as a terminal shows it.
+    pub fn render(&self, source: &str, style: &FrameStyle) -> String {
+        let Self { message, specifier, line, column, .. } = self;
+        let frame = code_frame(source, *line, *column, self.length, style);
+        let mut out =
+            format!("SyntaxError: {message}\n    at {specifier}:{line}:{column}\n{frame}");
+        if let Some(help) = &self.help {
+            out.push_str("\nhelp: ");
+            out.push_str(help);
+        }
+        out
     }
 }
 
-/// Draws the lines around a position with a mark under it. `line` and `column` are 1-based, the
-/// column and `length` in UTF-16 code units. Empty if the source has no such line.
-pub fn code_frame(
-    _source: &str,
-    _line: u32,
-    _column: u32,
-    _length: u32,
-    _style: &FrameStyle,
-) -> String {
-    String::new()
+/// Compiles one file.
+///
+/// # Errors
+/// A syntax error of the file, or syntax that has no meaning at run time here (JSX, decorators).
+pub fn compile(specifier: &str, source: &str, options: &Options) -> Result<Compiled, CompileError> {
+    let typed = matches!(options.source_type, SourceType::TypeScript | SourceType::Tsx);
+    if !typed {
+        let allocator = Allocator::default();
+        let program = parse::parse(&allocator, specifier, source, options.source_type)?;
+        reject::reject(specifier, &program)?;
+        parse::analyse(specifier, &program)?;
+        return Ok(Compiled { code: source.to_owned(), source_map: None });
+    }
+    let stripped = strip::strip(specifier, source, options.source_type)?;
+    if stripped.code == source {
+        return Ok(Compiled { code: stripped.code, source_map: None });
+    }
+    let source_map = source_map::generate(specifier, source, &[&stripped]);
+    Ok(Compiled { code: stripped.code, source_map: Some(source_map) })
 }

@@ -1,0 +1,106 @@
+//! Byte offsets to lines and UTF-16 columns, as V8 and source maps count them.
+
+/// Start offsets of the lines of a text.
+pub(crate) struct Lines<'s> {
+    text: &'s str,
+    starts: Vec<u32>,
+}
+
+impl<'s> Lines<'s> {
+    pub fn new(text: &'s str) -> Self {
+        Self { text, starts: line_starts(text) }
+    }
+
+    /// 0-based line and 0-based UTF-16 column of a byte offset.
+    pub fn position(&self, offset: u32) -> (u32, u32) {
+        let offset = offset.min(self.text.len() as u32);
+        let line = self.starts.partition_point(|&s| s <= offset) - 1;
+        let start = self.starts[line] as usize;
+        let mut end = offset as usize;
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let column = utf16_len(&self.text[start..end.max(start)]);
+        (line as u32, column)
+    }
+
+    /// Byte offset of a 0-based line and 0-based UTF-16 column, clamped to the line.
+    pub fn offset(&self, line: u32, column: u32) -> u32 {
+        let Some(&start) = self.starts.get(line as usize) else {
+            return self.text.len() as u32;
+        };
+        let mut left = column;
+        let mut offset = start;
+        for c in self.text[start as usize..].chars() {
+            if left == 0 || is_line_end(c) {
+                break;
+            }
+            left = left.saturating_sub(c.len_utf16() as u32);
+            offset += c.len_utf8() as u32;
+        }
+        offset
+    }
+
+    /// The text of a 0-based line without its end.
+    pub fn line(&self, line: u32) -> Option<&'s str> {
+        let start = *self.starts.get(line as usize)? as usize;
+        let end = self.starts.get(line as usize + 1).map_or(self.text.len(), |&e| e as usize);
+        Some(self.text[start..end].trim_end_matches(is_line_end))
+    }
+
+    pub fn len(&self) -> u32 {
+        self.starts.len() as u32
+    }
+}
+
+/// ECMAScript's line terminators: V8 counts all four.
+pub(crate) fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
+}
+
+pub(crate) fn utf16_len(text: &str) -> u32 {
+    if text.is_ascii() {
+        return text.len() as u32;
+    }
+    text.chars().map(|c| c.len_utf16() as u32).sum()
+}
+
+fn line_starts(text: &str) -> Vec<u32> {
+    let bytes = text.as_bytes();
+    let mut starts = vec![0];
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'\n' => starts.push(i as u32 + 1),
+            b'\r' if bytes.get(i + 1) != Some(&b'\n') => starts.push(i as u32 + 1),
+            0xE2 if matches!(bytes.get(i + 1..i + 3), Some([0x80, 0xA8 | 0xA9])) => {
+                starts.push(i as u32 + 3);
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_and_offsets_are_inverse() {
+        let text = "ab\r\nc😀d\n\u{2028}é = 1\rlast";
+        let lines = Lines::new(text);
+        assert_eq!(lines.len(), 5);
+        assert_eq!(lines.position(4), (1, 0));
+        assert_eq!(lines.position(9), (1, 3));
+        for (offset, _) in text.char_indices() {
+            let (line, column) = lines.position(offset as u32);
+            if !text[offset..].starts_with(['\r', '\n', '\u{2028}']) {
+                assert_eq!(lines.offset(line, column), offset as u32, "offset {offset}");
+            }
+        }
+        assert_eq!(lines.line(1), Some("c😀d"));
+        assert_eq!(lines.line(9), None);
+    }
+}

@@ -1,0 +1,253 @@
+//! How each variable takes part in counting. Deny by default: what is not understood is shared.
+
+use super::tree::*;
+
+/// Decides [`Var::mode`] of every variable. `script`: top-level variables are global.
+pub(crate) fn decide(tree: &mut Tree, script: bool) {
+    for i in 0..tree.uses.len() {
+        let (sym, unit) = tree.uses[i];
+        tree.vars[sym].exposed |= tree.units[unit].left_alone.is_some();
+    }
+    let Tree { units, vars, .. } = tree;
+    for var in vars.iter_mut() {
+        var.exposed |= units[var.unit].left_alone.is_some();
+        var.exposed |= script && var.unit == 0;
+    }
+    loop {
+        let before: Vec<u32> = vars.iter().map(|v| v.managed_values).collect();
+        for unit in units.iter() {
+            let mut flow = Flow { vars };
+            unit.body.iter().for_each(|s| flow.statement(s));
+        }
+        if vars.iter().zip(&before).all(|(v, &b)| (v.managed_values > 0) == (b > 0)) {
+            break;
+        }
+    }
+    for var in vars.iter_mut() {
+        var.managed_uses = 0;
+    }
+    for unit in units.iter() {
+        let mut uses = Uses { vars };
+        unit.body.iter().for_each(|s| uses.statement(s));
+    }
+    for i in 0..vars.len() {
+        vars[i].mode = mode(&vars[i], &units[vars[i].unit]);
+    }
+}
+
+fn mode(var: &Var, unit: &Unit) -> Mode {
+    let param = var.kind == VarKind::Param;
+    if var.exposed || var.imported || var.pattern || var.redeclared || var.kind == VarKind::Other {
+        return Mode::Shared { entry: param };
+    }
+    if param {
+        let borrowed = !unit.is_async;
+        return match (var.captured, var.assigned > 0) {
+            (true, true) => Mode::Shared { entry: true },
+            (true, false) => Mode::Kept { entry: true },
+            (false, false) if borrowed => Mode::Borrowed,
+            (false, _) => Mode::Slot { entry: true },
+        };
+    }
+    if var.managed_values == 0 {
+        return Mode::Plain;
+    }
+    if var.exported {
+        let constant = var.kind == VarKind::Const;
+        return if constant { Mode::Kept { entry: false } } else { Mode::Shared { entry: false } };
+    }
+    if var.captured {
+        return match (var.assigned > 0, var.in_loop) {
+            (false, _) => Mode::Kept { entry: false },
+            (true, true) => Mode::Shared { entry: false },
+            (true, false) => Mode::Cell,
+        };
+    }
+    if var.managed_uses == 0 && !var.aliased {
+        return Mode::Kept { entry: false };
+    }
+    Mode::Slot { entry: false }
+}
+
+/// Visits every expression of a statement, outermost first; nested functions excepted.
+pub(crate) fn each_expr<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Expr, Position)) {
+    use Position::*;
+    match &s.kind {
+        StmtKind::Nothing
+        | StmtKind::Break(_)
+        | StmtKind::Continue(_)
+        | StmtKind::Unsupported(_) => {}
+        StmtKind::Expr(e) => visit(e, Ignored),
+        StmtKind::Declare(list) => {
+            for d in list {
+                d.target.children(&mut |e| visit(e, Managed));
+                d.init.iter().for_each(|e| visit(e, Managed));
+            }
+        }
+        StmtKind::Block(list) => list.iter().for_each(|s| each_expr(s, visit)),
+        StmtKind::If(test, a, b) => {
+            visit(test, Tested);
+            each_expr(a, visit);
+            b.iter().for_each(|s| each_expr(s, visit));
+        }
+        StmtKind::For { init, test, update, body } => {
+            init.iter().for_each(|s| each_expr(s, visit));
+            test.iter().for_each(|e| visit(e, Tested));
+            update.iter().for_each(|e| visit(e, Ignored));
+            each_expr(body, visit);
+        }
+        StmtKind::ForEach { target, right, body } => {
+            target.children(&mut |e| visit(e, Managed));
+            visit(right, Managed);
+            each_expr(body, visit);
+        }
+        StmtKind::While(test, body) | StmtKind::DoWhile(body, test) => {
+            visit(test, Tested);
+            each_expr(body, visit);
+        }
+        StmtKind::Label(_, body) => each_expr(body, visit),
+        StmtKind::Return(e) => e.iter().for_each(|e| visit(e, Managed)),
+        StmtKind::Throw(e) | StmtKind::Export(e) => visit(e, Managed),
+        StmtKind::Switch(e, cases) => {
+            visit(e, Tested);
+            for case in cases {
+                case.test.iter().for_each(|e| visit(e, Tested));
+                case.body.iter().for_each(|s| each_expr(s, visit));
+            }
+        }
+        StmtKind::Try { block, handler, finalizer } => {
+            block.iter().for_each(|s| each_expr(s, visit));
+            if let Some(handler) = handler {
+                handler.pattern.exprs.iter().for_each(|e| visit(e, Managed));
+                handler.body.iter().for_each(|s| each_expr(s, visit));
+            }
+            finalizer.iter().flatten().for_each(|s| each_expr(s, visit));
+        }
+    }
+}
+
+/// What a value is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    Ignored,
+    /// Only its truth, identity or arithmetic value counts.
+    Tested,
+    Managed,
+}
+
+/// Finds out which variables can get a managed value.
+struct Flow<'v> {
+    vars: &'v mut Vec<Var>,
+}
+
+impl Flow<'_> {
+    fn statement(&mut self, s: &Stmt) {
+        self.declarations(s);
+        let mut found = vec![];
+        each_expr(s, &mut |e, _| found.push(e));
+        found.into_iter().for_each(|e| self.expr(e));
+    }
+
+    fn declarations(&mut self, s: &Stmt) {
+        each_declarator(s, &mut |d| {
+            if let (Target::Var(sym, _), Some(init)) = (&d.target, &d.init) {
+                self.store(*sym, init);
+            }
+        });
+    }
+
+    fn store(&mut self, sym: Sym, value: &Expr) {
+        if !value.is_plain(self.vars) {
+            self.vars[sym].managed_values += 1;
+            self.vars[sym].aliased |= !is_call(value);
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        if let Kind::Assign(a) = &e.kind
+            && let Target::Var(sym, _) = &a.target
+            && a.op != AssignOp::Arithmetic
+        {
+            self.store(*sym, &a.value);
+        }
+        e.children(&mut |c| self.expr(c));
+    }
+}
+
+fn is_call(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Paren(inner) => is_call(inner),
+        Kind::Call(_) | Kind::Store(_) | Kind::Member(_) | Kind::Await(_) => true,
+        _ => false,
+    }
+}
+
+pub(crate) fn each_declarator<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Declarator)) {
+    match &s.kind {
+        StmtKind::Declare(list) => list.iter().for_each(visit),
+        StmtKind::Block(list) => list.iter().for_each(|s| each_declarator(s, visit)),
+        StmtKind::If(_, a, b) => {
+            each_declarator(a, visit);
+            b.iter().for_each(|s| each_declarator(s, visit));
+        }
+        StmtKind::For { init, body, .. } => {
+            init.iter().for_each(|s| each_declarator(s, visit));
+            each_declarator(body, visit);
+        }
+        StmtKind::ForEach { body, .. }
+        | StmtKind::While(_, body)
+        | StmtKind::DoWhile(body, _)
+        | StmtKind::Label(_, body) => each_declarator(body, visit),
+        StmtKind::Switch(_, cases) => {
+            cases.iter().flat_map(|c| &c.body).for_each(|s| each_declarator(s, visit));
+        }
+        StmtKind::Try { block, handler, finalizer } => {
+            block.iter().for_each(|s| each_declarator(s, visit));
+            handler.iter().flat_map(|h| &h.body).for_each(|s| each_declarator(s, visit));
+            finalizer.iter().flatten().for_each(|s| each_declarator(s, visit));
+        }
+        _ => {}
+    }
+}
+
+/// Counts uses in which a managed value would matter.
+struct Uses<'v> {
+    vars: &'v mut Vec<Var>,
+}
+
+impl Uses<'_> {
+    fn statement(&mut self, s: &Stmt) {
+        let mut found = vec![];
+        each_expr(s, &mut |e, position| found.push((e, position)));
+        found.into_iter().for_each(|(e, p)| self.expr(e, p));
+    }
+
+    fn expr(&mut self, e: &Expr, position: Position) {
+        use Position::*;
+        match &e.kind {
+            Kind::Read(sym) => self.vars[*sym].managed_uses += u32::from(position == Managed),
+            Kind::Operator(list) => list.iter().for_each(|c| self.expr(c, Tested)),
+            Kind::Paren(inner) => self.expr(inner, position),
+            Kind::Sequence(list) => {
+                for (i, c) in list.iter().enumerate() {
+                    self.expr(c, if i + 1 == list.len() { position } else { Ignored });
+                }
+            }
+            Kind::Conditional(parts) => {
+                self.expr(&parts[0], Tested);
+                self.expr(&parts[1], position);
+                self.expr(&parts[2], position);
+            }
+            Kind::Logical(_, parts) => parts.iter().for_each(|c| self.expr(c, position)),
+            Kind::Member(m) => {
+                self.expr(&m.object, Managed);
+                m.computed.iter().for_each(|c| self.expr(c, Tested));
+            }
+            Kind::Assign(a) if a.op == AssignOp::Arithmetic => {
+                a.target.children(&mut |c| self.expr(c, Managed));
+                self.expr(&a.value, Tested);
+            }
+            _ => e.children(&mut |c| self.expr(c, Managed)),
+        }
+    }
+}

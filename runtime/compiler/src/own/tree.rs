@@ -1,0 +1,342 @@
+//! The program as the pass sees it: functions, statements and expressions by how values flow.
+//!
+//! Built once from oxc's AST and scopes, so that the later stages need neither. Children stand in
+//! evaluation order. What has no place here becomes [`Kind::Unsupported`], and the function that
+//! holds it is left alone.
+
+/// Index of a function or of the program (0) in [`Tree::units`].
+pub(crate) type UnitId = usize;
+/// Index of a variable, the same as oxc's symbol index.
+pub(crate) type Sym = usize;
+
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    pub units: Vec<Unit>,
+    pub vars: Vec<Var>,
+    /// Every use of a variable: where it stands.
+    pub uses: Vec<(Sym, UnitId)>,
+    /// Direct eval or `with` somewhere: nothing can be known about any variable.
+    pub dynamic: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnitKind {
+    Program,
+    Function,
+    Arrow,
+    /// A class field's initialiser or a static block.
+    ClassPart,
+}
+
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub kind: UnitKind,
+    pub span: Span,
+    pub parent: Option<UnitId>,
+    pub is_async: bool,
+    pub is_generator: bool,
+    /// A derived class's constructor may not touch `this` at entry.
+    pub is_constructor: bool,
+    pub params: Vec<Sym>,
+    /// Parameters with defaults or patterns.
+    pub complex_params: bool,
+    pub body: Vec<Stmt>,
+    /// Where statements may be inserted: after directives, and before the closing brace. For an
+    /// arrow with an expression body: the expression's span.
+    pub inner: Span,
+    pub expression_body: bool,
+    /// Why the function is left alone.
+    pub left_alone: Option<(&'static str, Span)>,
+    /// An arrow inside uses `this`.
+    pub this_captured: bool,
+    /// Names of function declarations directly in the body.
+    pub hoisted: Vec<Sym>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VarKind {
+    Param,
+    Let,
+    Const,
+    Var,
+    /// `using`, catch parameters, classes, functions, imports: never counted.
+    Other,
+}
+
+/// How a variable takes part in counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Never holds a managed value.
+    Plain,
+    /// A slot beside it holds a count; emptied at last use. `entry`: a parameter, retained at
+    /// entry.
+    Slot { entry: bool },
+    /// The caller holds the value through the call.
+    Borrowed,
+    /// Captured and reassigned: a slot beside it holds the count of the present value.
+    Cell,
+    /// Keeps what it gets for ever: no release follows. `entry`: a parameter, retained at entry.
+    Kept { entry: bool },
+    /// Others can see it: whatever is stored is shared. `entry`: a parameter, shared at entry.
+    Shared { entry: bool },
+}
+
+/// A variable of the program and everything the pass must know about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Var {
+    pub name: String,
+    pub kind: VarKind,
+    pub unit: UnitId,
+    /// Used in a unit other than its own.
+    pub captured: bool,
+    /// Used in a unit that is left alone.
+    pub exposed: bool,
+    pub exported: bool,
+    pub imported: bool,
+    /// Bound by a pattern or a loop head somewhere.
+    pub pattern: bool,
+    pub in_loop: bool,
+    /// Declared more than once, or together with a function or parameter.
+    pub redeclared: bool,
+    /// Assignments besides the initialiser.
+    pub assigned: u32,
+    /// Initialisers and assigned values that are not provably unmanaged.
+    pub managed_values: u32,
+    /// Uses in which a managed value would matter.
+    pub managed_uses: u32,
+    /// Some value it gets may be held by another variable.
+    pub aliased: bool,
+    pub mode: Mode,
+}
+
+#[derive(Debug)]
+pub(crate) struct Expr {
+    pub span: Span,
+    pub kind: Kind,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// Never a managed value, nothing to evaluate.
+    Plain,
+    Read(Sym),
+    /// A global or otherwise unknown name.
+    Global,
+    This,
+    Function(UnitId),
+    /// Evaluates operands, gives a value that is never managed; retains nothing.
+    Operator(Vec<Expr>),
+    /// Stores its operands where nobody counts; the result is not counted either.
+    Store(Vec<Expr>),
+    Call(Box<Call>),
+    Member(Box<Member>),
+    Assign(Box<Assign>),
+    Conditional(Box<[Expr; 3]>),
+    Logical(Logic, Box<[Expr; 2]>),
+    Sequence(Vec<Expr>),
+    Paren(Box<Expr>),
+    /// An optional chain; the links inside have `optional` set.
+    Chain(Box<Expr>),
+    Await(Box<Expr>),
+    Unsupported(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Logic {
+    And,
+    Or,
+    Nullish,
+}
+
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub callee: Expr,
+    pub optional: bool,
+    pub args: Vec<Argument>,
+    /// Offsets of the parentheses.
+    pub open: u32,
+    pub close: u32,
+    /// What V8 calls the callee in "x is not a function".
+    pub text: String,
+    /// `super(...)`.
+    pub is_super: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Argument {
+    pub spread: bool,
+    pub value: Expr,
+}
+
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub object: Expr,
+    pub is_super: bool,
+    pub optional: bool,
+    /// `.name`; private names with `#`.
+    pub name: Option<String>,
+    pub computed: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Assign {
+    pub target: Target,
+    pub op: AssignOp,
+    pub value: Expr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AssignOp {
+    Simple,
+    Arithmetic,
+    Logical(Logic),
+}
+
+#[derive(Debug)]
+pub(crate) enum Target {
+    Var(Sym, Span),
+    Global,
+    Member(Box<Expr>),
+    Pattern(Pattern),
+}
+
+/// A destructuring pattern: the variables it binds, and the expressions inside it (defaults,
+/// computed keys, member targets), all of which may or may not be evaluated.
+#[derive(Debug, Default)]
+pub(crate) struct Pattern {
+    pub vars: Vec<Sym>,
+    pub exprs: Vec<Expr>,
+    /// Member targets that are assigned.
+    pub members: Vec<Expr>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Stmt {
+    pub span: Span,
+    pub kind: StmtKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum StmtKind {
+    Nothing,
+    Expr(Expr),
+    Declare(Vec<Declarator>),
+    Block(Vec<Stmt>),
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    For { init: Option<Box<Stmt>>, test: Option<Expr>, update: Option<Expr>, body: Box<Stmt> },
+    /// `for-in`, `for-of`, `for await`.
+    ForEach { target: Target, right: Expr, body: Box<Stmt> },
+    While(Expr, Box<Stmt>),
+    DoWhile(Box<Stmt>, Expr),
+    Label(String, Box<Stmt>),
+    Break(Option<String>),
+    Continue(Option<String>),
+    Return(Option<Expr>),
+    Throw(Expr),
+    Switch(Expr, Vec<Case>),
+    Try { block: Vec<Stmt>, handler: Option<Handler>, finalizer: Option<Vec<Stmt>> },
+    /// A value that leaves the module: `export default E`.
+    Export(Expr),
+    Unsupported(&'static str),
+}
+
+#[derive(Debug)]
+pub(crate) struct Declarator {
+    pub target: Target,
+    pub init: Option<Expr>,
+    pub span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub test: Option<Expr>,
+    pub body: Vec<Stmt>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Handler {
+    pub pattern: Pattern,
+    pub body: Vec<Stmt>,
+    /// Just after the opening brace.
+    pub start: u32,
+}
+
+impl Expr {
+    /// The value can never be a managed one.
+    pub fn is_plain(&self, vars: &[Var]) -> bool {
+        match &self.kind {
+            Kind::Plain | Kind::Operator(_) | Kind::Function(_) => true,
+            Kind::Read(sym) => vars[*sym].managed_values == 0 && vars[*sym].is_simple(),
+            Kind::Paren(inner) => inner.is_plain(vars),
+            Kind::Sequence(list) => list.last().is_none_or(|e| e.is_plain(vars)),
+            Kind::Conditional(parts) => parts[1].is_plain(vars) && parts[2].is_plain(vars),
+            Kind::Logical(_, parts) => parts.iter().all(|e| e.is_plain(vars)),
+            Kind::Assign(a) => match a.op {
+                AssignOp::Arithmetic => true,
+                AssignOp::Simple => a.value.is_plain(vars),
+                AssignOp::Logical(_) => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Calls `visit` on direct children in evaluation order, functions excepted.
+    pub fn children<'t>(&'t self, visit: &mut dyn FnMut(&'t Expr)) {
+        match &self.kind {
+            Kind::Plain
+            | Kind::Read(_)
+            | Kind::Global
+            | Kind::This
+            | Kind::Function(_)
+            | Kind::Unsupported(_) => {}
+            Kind::Operator(list) | Kind::Store(list) | Kind::Sequence(list) => {
+                list.iter().for_each(visit);
+            }
+            Kind::Call(call) => {
+                visit(&call.callee);
+                call.args.iter().for_each(|a| visit(&a.value));
+            }
+            Kind::Member(member) => {
+                visit(&member.object);
+                member.computed.iter().for_each(visit);
+            }
+            Kind::Assign(assign) => {
+                assign.target.children(visit);
+                visit(&assign.value);
+            }
+            Kind::Conditional(parts) => parts.iter().for_each(visit),
+            Kind::Logical(_, parts) => parts.iter().for_each(visit),
+            Kind::Paren(inner) | Kind::Chain(inner) | Kind::Await(inner) => visit(inner),
+        }
+    }
+}
+
+impl Target {
+    pub fn children<'t>(&'t self, visit: &mut dyn FnMut(&'t Expr)) {
+        match self {
+            Self::Var(..) | Self::Global => {}
+            Self::Member(member) => visit(member),
+            Self::Pattern(pattern) => {
+                pattern.exprs.iter().for_each(&mut *visit);
+                pattern.members.iter().for_each(visit);
+            }
+        }
+    }
+}
+
+impl Var {
+    /// Every store to it is an ordinary assignment in code that the pass handles.
+    pub fn is_simple(&self) -> bool {
+        matches!(self.kind, VarKind::Let | VarKind::Const | VarKind::Var)
+            && !self.exposed
+            && !self.imported
+            && !self.pattern
+            && !self.redeclared
+    }
+}

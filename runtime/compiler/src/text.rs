@@ -1,0 +1,154 @@
+//! Edits over one source text, and where every byte of the result came from.
+//!
+//! Invariant: text that no edit touches is copied byte for byte, so formatting, comments and
+//! positions survive. Deliberately not here: what to edit (strip, insert), JSON (source_map).
+
+/// Text made from another text, with its origin.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Derived {
+    pub code: String,
+    chunks: Vec<Chunk>,
+}
+
+/// A run of output bytes with one origin.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    out: u32,
+    src: u32,
+    /// Copied text: byte n of the run came from byte n after `src`. Otherwise the whole run is
+    /// due to the source at `src`.
+    copied: bool,
+}
+
+impl Derived {
+    /// A text derived by a printer that reports `(output offset, source offset)` of its tokens
+    /// in ascending order of output offset.
+    pub fn from_tokens(code: String, tokens: impl Iterator<Item = (u32, u32)>) -> Self {
+        let chunks = tokens.map(|(out, src)| Chunk { out, src, copied: false }).collect();
+        Self { code, chunks }
+    }
+
+    /// Where the output byte at `out` came from. `None` before the first origin.
+    pub fn origin(&self, out: u32) -> Option<u32> {
+        let after = self.chunks.partition_point(|c| c.out <= out);
+        let chunk = self.chunks[..after].last()?;
+        Some(if chunk.copied { chunk.src + (out - chunk.out) } else { chunk.src })
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Edit {
+    start: u32,
+    end: u32,
+    /// Orders edits at the same place.
+    rank: i32,
+    text: String,
+    /// Source offset that error positions inside the inserted text point to.
+    origin: u32,
+}
+
+/// A set of edits, applied all at once. Spans of removals and replacements must not overlap
+/// partially; one nested inside another disappears with it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Edits {
+    edits: Vec<Edit>,
+}
+
+impl Edits {
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// Replaces a span.
+    pub fn replace(&mut self, start: u32, end: u32, text: impl Into<String>) {
+        self.edits.push(Edit { start, end, rank: 0, text: text.into(), origin: start });
+    }
+
+    /// Inserts before the byte at `at`. Of several insertions at one place, lower ranks come
+    /// first; equal ranks keep the order of the calls. A replacement that starts there has rank 0.
+    pub fn insert(&mut self, at: u32, rank: i32, text: impl Into<String>, origin: u32) {
+        self.edits.push(Edit { start: at, end: at, rank, text: text.into(), origin });
+    }
+
+    /// Replaces a span by spaces, keeping line ends and columns.
+    pub fn blank(&mut self, source: &str, start: u32, end: u32) {
+        self.replace(start, end, blanked(&source[start as usize..end as usize]));
+    }
+
+    /// Applies all edits.
+    pub fn apply(mut self, source: &str) -> Derived {
+        self.edits.sort_by_key(|e| (e.start, e.rank, std::cmp::Reverse(e.end)));
+        let mut result = Derived { code: String::with_capacity(source.len() + 64), chunks: vec![] };
+        let mut at = 0;
+        for edit in self.edits {
+            if edit.start < at {
+                continue;
+            }
+            result.copy(source, at, edit.start);
+            if !edit.text.is_empty() {
+                let out = result.code.len() as u32;
+                result.chunks.push(Chunk { out, src: edit.origin, copied: false });
+                result.code.push_str(&edit.text);
+            }
+            at = edit.end;
+        }
+        result.copy(source, at, source.len() as u32);
+        result
+    }
+}
+
+impl Derived {
+    fn copy(&mut self, source: &str, start: u32, end: u32) {
+        if start < end {
+            let out = self.code.len() as u32;
+            self.chunks.push(Chunk { out, src: start, copied: true });
+            self.code.push_str(&source[start as usize..end as usize]);
+        }
+    }
+}
+
+/// Spaces of the same width in UTF-16 units, with the line ends of `text`.
+pub(crate) fn blanked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\u{2028}' | '\u{2029}' => out.push(c),
+            _ => out.extend(std::iter::repeat_n(' ', c.len_utf16())),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copied_text_maps_exactly_and_inserted_text_to_its_cause() {
+        let source = "let a: T = f(x);";
+        let mut edits = Edits::default();
+        edits.blank(source, 5, 8);
+        edits.insert(11, 0, "own(", 13);
+        edits.insert(15, 0, ")", 13);
+        let derived = edits.apply(source);
+        assert_eq!(derived.code, "let a    = own(f(x));");
+        assert_eq!(derived.origin(4), Some(4));
+        assert_eq!(derived.origin(11), Some(13));
+        assert_eq!(derived.origin(15), Some(11));
+        assert_eq!(derived.origin(17), Some(13));
+        assert_eq!(derived.origin(20), Some(15));
+    }
+
+    #[test]
+    fn a_nested_edit_disappears_with_its_parent() {
+        let mut edits = Edits::default();
+        edits.replace(2, 8, "-");
+        edits.replace(4, 5, "never");
+        assert_eq!(edits.apply("0123456789").code, "01-89");
+    }
+
+    #[test]
+    fn blanking_keeps_columns_of_astral_characters() {
+        assert_eq!(blanked("a😀\n b"), "   \n  ");
+    }
+}

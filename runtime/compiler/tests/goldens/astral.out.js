@@ -1,0 +1,1 @@
+const s         = "😀", t         = s.length, ü      = null; ü .foo(t       , /* 😀 */ s );

@@ -1,0 +1,1 @@
+const s: string = "😀", t: number = s.length, ü: any = null; ü!.foo(t as any, /* 😀 */ s!);

@@ -1,0 +1,1 @@
+let x = <div a="b">text</div>;
