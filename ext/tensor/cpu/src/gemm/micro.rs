@@ -1,0 +1,292 @@
+//! The inner loop of a matrix product: one tile of C held in registers.
+//!
+//! Invariant: a tile reads `k` rows of `nr` numbers of B (contiguous within a row) and `k`
+//! columns of up to `mr` numbers of A, and writes only the `cols` columns it is told to.
+
+use crate::isa::Level;
+use crate::simd::{Portable, Vector};
+
+/// Arguments of one tile. Strides count elements.
+#[derive(Clone, Copy)]
+pub struct Tile<T> {
+    pub k: usize,
+    pub a: *const T,
+    pub a_rs: isize,
+    pub a_cs: isize,
+    pub b: *const T,
+    pub b_rs: isize,
+    pub c: *mut T,
+    pub c_rs: isize,
+    pub c_cs: isize,
+    /// Valid columns, at most `nr`.
+    pub cols: usize,
+    /// Adds to C instead of replacing it.
+    pub add: bool,
+}
+
+/// Computes one tile.
+///
+/// # Safety
+/// The pointers and strides of the tile cover its operands, and the processor has the
+/// instruction set of the table that the function came from.
+pub type TileFn<T> = unsafe fn(&Tile<T>);
+
+/// The tiles of one instruction set. Function `[rows - 1]` computes `rows` rows.
+pub struct Kernels<T: 'static> {
+    pub mr: usize,
+    pub nr: usize,
+    /// Depth of a block, so that `nr` columns of B stay in the first cache.
+    pub kc: usize,
+    /// Rows of A that stay in the second cache.
+    pub mc: usize,
+    /// A packed in columns of `mr` (zero padded).
+    pub packed: &'static [TileFn<T>],
+    /// A in place with any strides.
+    pub strided: &'static [TileFn<T>],
+    /// One row, `wide` columns: products with a vector.
+    pub row: TileFn<T>,
+    pub wide: usize,
+    pub dot: DotFn<T>,
+}
+
+/// Dot products of `k` numbers from the second argument with `count` <= 4 columns that begin
+/// `stride` apart.
+///
+/// # Safety
+/// The pointers cover what is read; instruction set as [`TileFn`].
+pub type DotFn<T> = unsafe fn(usize, *const T, *const T, isize, usize, &mut [T; 4]);
+
+/// # Safety
+/// As [`DotFn`].
+#[inline(always)]
+unsafe fn dot<V: Vector, const N: usize>(
+    k: usize,
+    x: *const V::Elem,
+    y: *const V::Elem,
+    stride: isize,
+    out: &mut [V::Elem; 4],
+) where
+    V::Elem: std::ops::Mul<Output = V::Elem> + std::ops::Add<Output = V::Elem>,
+{
+    // SAFETY: the caller vouches for k numbers of x and of each of N columns; zeroed numbers
+    // are valid.
+    unsafe {
+        let zero: V::Elem = std::mem::zeroed();
+        let mut acc = [[V::splat(zero); 2]; N];
+        let step = 2 * V::LANES;
+        let whole = k / step * step;
+        for p in (0..whole).step_by(step) {
+            let (x0, x1) = (V::load(x.add(p)), V::load(x.add(p + V::LANES)));
+            for (j, a) in acc.iter_mut().enumerate() {
+                let y = y.offset(j as isize * stride).add(p);
+                a[0] = x0.fma(V::load(y), a[0]);
+                a[1] = x1.fma(V::load(y.add(V::LANES)), a[1]);
+            }
+        }
+        for (j, a) in acc.iter().enumerate() {
+            let mut lanes: [V::Elem; 16] = std::mem::zeroed();
+            a[0].add(a[1]).store(lanes.as_mut_ptr());
+            let mut half = V::LANES / 2;
+            while half > 0 {
+                for i in 0..half {
+                    lanes[i] = lanes[i] + lanes[i + half];
+                }
+                half /= 2;
+            }
+            let mut sum = lanes[0];
+            for p in whole..k {
+                sum = sum + *x.add(p) * *y.offset(j as isize * stride).add(p);
+            }
+            out[j] = sum;
+        }
+    }
+}
+
+/// Asks for the cache line of an address; the address need not be valid.
+#[inline(always)]
+fn prefetch<T>(p: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and never faults.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast())
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
+/// # Safety
+/// As [`TileFn`]; `a_rs` and `a_cs` replace the tile's.
+#[inline(always)]
+unsafe fn tile<V: Vector, const MR: usize, const NV: usize>(
+    t: &Tile<V::Elem>,
+    a_rs: isize,
+    a_cs: isize,
+) {
+    // SAFETY: the caller vouches for the operands' extents and the instruction set; reads and
+    // writes below stay inside MR rows, k columns and `cols` columns.
+    unsafe {
+        let zero: V::Elem = std::mem::zeroed();
+        let mut acc = [[V::splat(zero); NV]; MR];
+        let (mut a, mut b) = (t.a, t.b);
+        for i in 0..MR as isize {
+            // The tile's rows of C are needed when the loop below is done.
+            prefetch(t.c.wrapping_offset(i * t.c_rs));
+            prefetch(t.c.wrapping_offset(i * t.c_rs + (NV * V::LANES) as isize - 1));
+        }
+        for _ in 0..t.k {
+            let mut bv = [V::splat(zero); NV];
+            for (j, v) in bv.iter_mut().enumerate() {
+                *v = V::load(b.add(j * V::LANES));
+            }
+            for (i, row) in acc.iter_mut().enumerate() {
+                let av = V::splat(*a.offset(i as isize * a_rs));
+                for (j, v) in row.iter_mut().enumerate() {
+                    *v = av.fma(bv[j], *v);
+                }
+            }
+            a = a.offset(a_cs);
+            b = b.offset(t.b_rs);
+        }
+        if t.cols == NV * V::LANES && t.c_cs == 1 {
+            for (i, row) in acc.iter().enumerate() {
+                let c = t.c.offset(i as isize * t.c_rs);
+                for (j, v) in row.iter().enumerate() {
+                    let p = c.add(j * V::LANES);
+                    if t.add { v.add(V::load(p)).store(p) } else { v.store(p) }
+                }
+            }
+        } else {
+            store_edge::<V, MR, NV>(t, &acc);
+        }
+    }
+}
+
+/// Stores a tile of which not all columns exist or whose columns are not contiguous.
+///
+/// # Safety
+/// As [`tile`].
+#[inline(always)]
+unsafe fn store_edge<V: Vector, const MR: usize, const NV: usize>(
+    t: &Tile<V::Elem>,
+    acc: &[[V; NV]; MR],
+) {
+    // SAFETY: a zeroed number is valid; the buffer holds the largest vector (16 lanes) times
+    // the widest tile (8 vectors); C is touched at `cols` columns of MR rows only.
+    unsafe {
+        let mut buffer: [V::Elem; 128] = std::mem::zeroed();
+        let mut old: [V::Elem; 128] = std::mem::zeroed();
+        for (i, row) in acc.iter().enumerate() {
+            let c = t.c.offset(i as isize * t.c_rs);
+            if t.add {
+                for (j, o) in old.iter_mut().enumerate().take(t.cols) {
+                    *o = *c.offset(j as isize * t.c_cs);
+                }
+            }
+            for (j, v) in row.iter().enumerate() {
+                let at = j * V::LANES;
+                let v = if t.add { v.add(V::load(old.as_ptr().add(at))) } else { *v };
+                v.store(buffer.as_mut_ptr().add(at));
+            }
+            for (j, v) in buffer.iter().enumerate().take(t.cols) {
+                *c.offset(j as isize * t.c_cs) = *v;
+            }
+        }
+    }
+}
+
+macro_rules! tile_fns {
+    ($module:ident, $feature:literal, $v:ty, $t:ty, $nv:literal, $wide:literal, $kc:literal, $mc:literal, [$($mr:literal)*]) => {
+        mod $module {
+            use super::*;
+            const MR: usize = [$($mr),*].len();
+            /// # Safety
+            /// As [`TileFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn packed<const R: usize>(t: &Tile<$t>) {
+                // SAFETY: passed on to the caller.
+                unsafe { tile::<$v, R, $nv>(t, 1, MR as isize) }
+            }
+            /// # Safety
+            /// As [`TileFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn strided<const R: usize>(t: &Tile<$t>) {
+                // SAFETY: passed on to the caller.
+                unsafe { tile::<$v, R, $nv>(t, t.a_rs, t.a_cs) }
+            }
+            /// # Safety
+            /// As [`TileFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn row(t: &Tile<$t>) {
+                // SAFETY: passed on to the caller.
+                unsafe { tile::<$v, 1, $wide>(t, t.a_rs, t.a_cs) }
+            }
+            /// # Safety
+            /// As [`DotFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn dots(k: usize, x: *const $t, y: *const $t, s: isize, n: usize, o: &mut [$t; 4]) {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    match n {
+                        1 => dot::<$v, 1>(k, x, y, s, o),
+                        2 => dot::<$v, 2>(k, x, y, s, o),
+                        3 => dot::<$v, 3>(k, x, y, s, o),
+                        _ => dot::<$v, 4>(k, x, y, s, o),
+                    }
+                }
+            }
+            pub static KERNELS: Kernels<$t> = Kernels {
+                mr: MR,
+                nr: <$v as Vector>::LANES * $nv,
+                kc: $kc,
+                mc: $mc,
+                packed: &[$(packed::<$mr>),*],
+                strided: &[$(strided::<$mr>),*],
+                row,
+                wide: <$v as Vector>::LANES * $wide,
+                dot: dots,
+            };
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m256, __m256d, __m512, __m512d};
+
+#[cfg(target_arch = "x86_64")]
+tile_fns!(avx512_f32, "avx512f", __m512, f32, 2, 4, 384, 240, [1 2 3 4 5 6 7 8 9 10 11 12]);
+#[cfg(target_arch = "x86_64")]
+tile_fns!(avx512_f64, "avx512f", __m512d, f64, 2, 4, 256, 120, [1 2 3 4 5 6 7 8 9 10 11 12]);
+#[cfg(target_arch = "x86_64")]
+tile_fns!(avx2_f32, "avx2,fma", __m256, f32, 2, 8, 512, 120, [1 2 3 4 5 6]);
+#[cfg(target_arch = "x86_64")]
+tile_fns!(avx2_f64, "avx2,fma", __m256d, f64, 2, 8, 256, 72, [1 2 3 4 5 6]);
+#[cfg(target_arch = "x86_64")]
+tile_fns!(base_f32, "sse2", Portable<f32, 4>, f32, 2, 4, 320, 64, [1 2 3 4]);
+#[cfg(target_arch = "x86_64")]
+tile_fns!(base_f64, "sse2", Portable<f64, 2>, f64, 2, 4, 256, 32, [1 2 3 4]);
+#[cfg(target_arch = "aarch64")]
+tile_fns!(base_f32, "neon", Portable<f32, 4>, f32, 2, 4, 320, 64, [1 2 3 4 5 6 7 8]);
+#[cfg(target_arch = "aarch64")]
+tile_fns!(base_f64, "neon", Portable<f64, 2>, f64, 2, 4, 256, 32, [1 2 3 4 5 6 7 8]);
+
+/// The tiles for `level`.
+pub fn f32_kernels(level: Level) -> &'static Kernels<f32> {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => &avx512_f32::KERNELS,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => &avx2_f32::KERNELS,
+        _ => &base_f32::KERNELS,
+    }
+}
+
+/// The tiles for `level`.
+pub fn f64_kernels(level: Level) -> &'static Kernels<f64> {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => &avx512_f64::KERNELS,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => &avx2_f64::KERNELS,
+        _ => &base_f64::KERNELS,
+    }
+}
