@@ -1,0 +1,411 @@
+// The class Tensor and its bond with the native heap: ids, nursery, calls by row.
+//
+// Invariant: this file alone reads and writes a handle's id. A positive id names a live slot, 0
+// was released by the ownership pass, a negative one is the number of a disposal record.
+// Methods of the op table are added by 00_ops.js and its neighbours.
+
+import { core, primordials } from "ext:core/mod.js";
+
+const {
+  ArrayPrototypeFill,
+  Float64Array,
+  NumberPrototypeToString,
+  ObjectFreeze,
+  SafeArrayIterator,
+  StringPrototypeIndexOf,
+  StringPrototypeSlice,
+  SymbolDispose,
+  TypeError,
+  Uint8Array,
+} = primordials;
+
+/** Names of dtypes in the order of their codes. */
+export const DTYPES = ObjectFreeze([
+  "float32", "float16", "bfloat16", "float64", "int8", "uint8", "int16", "int32", "int64", "bool",
+]);
+
+const TOKEN = {};
+const NURSERY = 512;
+const DISPOSALS = 4096;
+
+// Numbers that calls exchange with the native side; see ext/tensor/src/call.rs.
+export const numbers = new Float64Array(8192);
+let bytes;
+let trackedBytes;
+
+let op_tensor_unary, op_tensor_binary, op_tensor_binary_scalar, op_tensor_call;
+let op_tensor_release, op_tensor_meta, op_tensor_track, op_tensor_in_place, op_tensor_in_place_scalar;
+let op_tensor_fill_big, op_tensor_alias;
+export let ops;
+
+/** Binds the ops once per isolate: a snapshot cannot hold their fast forms. */
+export function bindOps() {
+  ops = core.ops;
+  ({
+    op_tensor_unary, op_tensor_binary, op_tensor_binary_scalar, op_tensor_call,
+    op_tensor_release, op_tensor_meta, op_tensor_track, op_tensor_in_place,
+    op_tensor_in_place_scalar, op_tensor_fill_big, op_tensor_alias,
+  } = core.ops);
+  bytes = new Uint8Array(numbers.buffer);
+  trackedBytes = new Uint8Array(trackedIds.buffer);
+}
+
+export const buffer = () => bytes;
+
+let nursery = [];
+let newborn = 0;
+const trackedIds = new Float64Array(NURSERY);
+for (let i = 0; i < NURSERY; i++) nursery[i] = null;
+
+const disposals = [];
+let disposed = 0;
+
+export let idOf, isTensor, release;
+let shapeOf, dtypeOf, metaOf;
+
+export class Tensor {
+  #id;
+  #shape = null;
+  #dtype = "";
+
+  constructor(token, id) {
+    if (token !== TOKEN) {
+      throw new TypeError("Tensor: cannot be constructed directly, use tensor(data) or zeros(shape)");
+    }
+    this.#id = id;
+  }
+
+  static {
+    idOf = (t) => t.#id;
+    isTensor = (t) => typeof t === "object" && t !== null && #id in t;
+    release = (t) => {
+      op_tensor_release(t.#id, 0);
+      t.#id = 0;
+    };
+    metaOf = (t) => {
+      const n = op_tensor_meta(t.#id, bytes);
+      t.#dtype = DTYPES[numbers[0]];
+      const shape = [];
+      for (let i = 0; i < n; i++) shape[i] = numbers[2 + i];
+      t.#shape = ObjectFreeze(shape);
+    };
+    shapeOf = (t) => {
+      // A disposed tensor's shape is an error too, so that its use never goes unnoticed.
+      if (t.#shape === null || t.#id <= 0) metaOf(t);
+      return t.#shape;
+    };
+    dtypeOf = (t) => {
+      if (t.#shape === null || t.#id <= 0) metaOf(t);
+      return t.#dtype;
+    };
+  }
+
+  /** Extents per dimension; a frozen array. */
+  get shape() {
+    return shapeOf(this);
+  }
+  get dtype() {
+    return dtypeOf(this);
+  }
+  get device() {
+    shapeOf(this);
+    return "cpu";
+  }
+  get ndim() {
+    return shapeOf(this).length;
+  }
+  /** Number of elements. */
+  get size() {
+    let n = 1;
+    const shape = shapeOf(this);
+    for (let i = 0; i < shape.length; i++) n *= shape[i];
+    return n;
+  }
+  get requiresGrad() {
+    op_tensor_meta(this.#id, bytes);
+    return (numbers[1] & 1) !== 0;
+  }
+  set requiresGrad(on) {
+    ops.op_tensor_requires_grad(this.#id, !!on);
+  }
+  get isLeaf() {
+    op_tensor_meta(this.#id, bytes);
+    return (numbers[1] & 2) !== 0;
+  }
+
+  get isDisposed() {
+    return this.#id <= 0;
+  }
+
+  /** Frees the tensor's handle now. A second call does nothing. */
+  dispose() {
+    if (this.#id <= 0) return;
+    ops.op_tensor_release(this.#id, 3);
+    this.#id = recordDisposal(Tensor.prototype.dispose);
+  }
+
+  [SymbolDispose]() {
+    if (this.#id <= 0) return;
+    ops.op_tensor_release(this.#id, 3);
+    this.#id = recordDisposal(Tensor.prototype[SymbolDispose]);
+  }
+}
+
+// Where disposals happened, for the error of a later use. The trace is captured cheaply and
+// turned into text only for such an error.
+function recordDisposal(caller) {
+  const holder = {};
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 1;
+  Error.captureStackTrace(holder, caller);
+  Error.stackTraceLimit = limit;
+  disposals[disposed % DISPOSALS] = holder;
+  return -(++disposed);
+}
+
+function disposalError(message) {
+  const at = StringPrototypeIndexOf(message, " ");
+  const op = StringPrototypeSlice(message, 0, at);
+  const record = +StringPrototypeSlice(message, at + 1);
+  let text = `${op}: the tensor was disposed`;
+  if (record > 0 && record > disposed - DISPOSALS) {
+    const stack = disposals[(record - 1) % DISPOSALS].stack;
+    const from = StringPrototypeIndexOf(stack, "    at ");
+    if (from >= 0) text += ` ${StringPrototypeSlice(stack, from + 4)}`;
+  }
+  return new ReferenceError(`${text}; a disposed tensor cannot be used again`);
+}
+
+/** Thrown where tensors would pass the memory limit; the program may catch it and go on. */
+export class TensorMemoryError extends RangeError {
+  constructor(message) {
+    super(message);
+    this.name = "TensorMemoryError";
+  }
+}
+
+core.registerErrorBuilder("TensorDisposed", disposalError);
+core.registerErrorBuilder("TensorMemoryError", (message) => new TensorMemoryError(message));
+
+/** The handle of a new heap slot. A negative id asks for the nursery to be tracked. */
+export function make(id) {
+  if (id < 0) {
+    const t = new Tensor(TOKEN, -id);
+    nursery[newborn++] = t;
+    track();
+    return t;
+  }
+  const t = new Tensor(TOKEN, id);
+  nursery[newborn++] = t;
+  if (newborn === NURSERY) track();
+  return t;
+}
+
+/** Gives the nursery's survivors a weak finalizer and lets the pacing collect. */
+export function track() {
+  const handles = [];
+  let n = 0;
+  for (let i = 0; i < newborn; i++) {
+    const id = idOf(nursery[i]);
+    if (id > 0) {
+      trackedIds[n] = id;
+      handles[n++] = nursery[i];
+    }
+  }
+  ArrayPrototypeFill(nursery, null, 0, newborn);
+  newborn = 0;
+  op_tensor_track(handles, trackedBytes, n);
+}
+
+// ---- Calls by row. `row` is a number of the op table (00_ops.js).
+
+export function unary(row, t) {
+  return make(op_tensor_unary(row, idOf(t), 0));
+}
+
+export function binary(row, name, t, other) {
+  if (typeof other === "number") {
+    return make(op_tensor_binary_scalar(row, idOf(t), other, 0));
+  }
+  if (isTensor(other)) return make(op_tensor_binary(row, idOf(t), idOf(other), 0));
+  return withOperand(name, other, (id) => make(op_tensor_binary(row, idOf(t), id, 0)));
+}
+
+export function inPlace(row, name, t, other) {
+  if (typeof other === "number") {
+    op_tensor_in_place_scalar(row, idOf(t), other);
+  } else if (isTensor(other)) {
+    op_tensor_in_place(row, idOf(t), idOf(other));
+  } else {
+    withOperand(name, other, (id) => op_tensor_in_place(row, idOf(t), id));
+  }
+  return t;
+}
+
+/** Booleans and BigInts as operands: a 0-d tensor for the time of the call. */
+function withOperand(name, value, use) {
+  let id;
+  if (typeof value === "bigint") {
+    id = op_tensor_fill_big(value);
+  } else if (typeof value === "boolean") {
+    put(0, []);
+    attrs(0, [0, value ? 1 : 0, 9]);
+    op_tensor_call(ROWS.full, 0, 3, bytes);
+    id = numbers[0];
+  } else {
+    throw new TypeError(`${name}: expected a tensor or a number, got ${describe(value)}`);
+  }
+  if (id < 0) id = -id;
+  try {
+    return use(id);
+  } finally {
+    op_tensor_release(id, 0);
+  }
+}
+
+/** Row numbers by name, for rows that are called rarely. */
+export const ROWS = {};
+const rowNames = core.ops.op_tensor_rows();
+for (let i = 0; i < rowNames.length; i++) ROWS[rowNames[i]] = i;
+
+function put(at, args) {
+  for (let i = 0; i < args.length; i++) {
+    const a = args[i];
+    if (typeof a === "number") {
+      numbers[at++] = 2;
+      numbers[at++] = a;
+    } else if (a === null || a === undefined) {
+      numbers[at++] = 0;
+      numbers[at++] = 0;
+    } else if (typeof a === "boolean") {
+      numbers[at++] = 3;
+      numbers[at++] = a ? 1 : 0;
+    } else {
+      numbers[at++] = 1;
+      numbers[at++] = idOf(a);
+    }
+  }
+  return at;
+}
+
+function attrs(at, values) {
+  for (let i = 0; i < values.length; i++) numbers[at++] = values[i];
+  return at;
+}
+
+/**
+ * Calls a row with tensors, numbers or nothing as `args` and flat numbers as `values`; the
+ * number of results, whose ids are at the front of `numbers`.
+ */
+function callRaw(name, args, values) {
+  const n = 2 * args.length + values.length;
+  if (n > numbers.length) {
+    throw new RangeError(`${name}: got too many arguments (${n}), expected at most ${numbers.length}`);
+  }
+  attrs(put(0, args), values);
+  return op_tensor_call(ROWS[name], args.length, values.length, bytes);
+}
+
+export function call(name, args, values) {
+  callRaw(name, args, values);
+  return make(numbers[0]);
+}
+
+export function callNone(name, args, values) {
+  callRaw(name, args, values);
+}
+
+export function callMany(name, args, values) {
+  const n = callRaw(name, args, values);
+  const ids = [];
+  for (let i = 0; i < n; i++) ids[i] = numbers[i];
+  const out = [];
+  for (let i = 0; i < n; i++) out[i] = make(ids[i]);
+  return out;
+}
+
+/** A new handle on the same tensor. */
+export function alias(t) {
+  return make(op_tensor_alias(idOf(t)));
+}
+
+// ---- Arguments.
+
+export function describe(value) {
+  if (value === null) return "null";
+  if (typeof value === "object") return value.constructor?.name ?? "an object";
+  if (typeof value === "number") return NumberPrototypeToString(value);
+  return typeof value;
+}
+
+/** `t` as a tensor, or a TypeError naming op and argument. */
+export function tensorArg(op, name, t) {
+  if (!isTensor(t)) {
+    throw new TypeError(`${op}: ${name} must be a tensor, got ${describe(t)}`);
+  }
+  return t;
+}
+
+export function dtypeCode(op, name) {
+  for (let i = 0; i < DTYPES.length; i++) if (DTYPES[i] === name) return i;
+  throw new TypeError(
+    `${op}: unknown dtype ${describe(name) === "string" ? `"${name}"` : describe(name)}, expected one of ${
+      DTYPES.join(", ")
+    }`,
+  );
+}
+
+/** A list of integers after its length, as the native side reads lists. */
+export function list(values) {
+  const out = [values.length];
+  for (let i = 0; i < values.length; i++) out[i + 1] = values[i];
+  return out;
+}
+
+/** Checks an array of whole numbers given by the user. */
+export function integers(op, name, values) {
+  if (typeof values === "number") values = [values];
+  if (values === null || typeof values !== "object" || typeof values.length !== "number") {
+    throw new TypeError(`${op}: ${name} must be an array of integers, got ${describe(values)}`);
+  }
+  const out = [];
+  for (const v of new SafeArrayIterator(values)) {
+    if (typeof v !== "number" || v % 1 !== 0) {
+      throw new TypeError(`${op}: ${name} must hold integers, got ${describe(v)}`);
+    }
+    out[out.length] = v;
+  }
+  return out;
+}
+
+/** One whole number given by the user. */
+export function integer(op, name, v) {
+  if (typeof v !== "number" || v % 1 !== 0) {
+    throw new TypeError(`${op}: ${name} must be an integer, got ${describe(v)}`);
+  }
+  return v;
+}
+
+/** The options object of a call: unknown names are an error that lists the known ones. */
+export function options(op, given, known) {
+  if (given === undefined || given === null) return {};
+  if (typeof given !== "object" || isTensor(given)) {
+    throw new TypeError(`${op}: options must be an object, got ${describe(given)}`);
+  }
+  for (const key of Object.keys(given)) {
+    if (!known.includes(key)) {
+      throw new TypeError(`${op}: unknown option "${key}", expected ${known.join(", ")}`);
+    }
+  }
+  return given;
+}
+
+/** Adds methods to Tensor.prototype as a class would: not enumerable. */
+export function addMethods(methods) {
+  for (const key of Reflect.ownKeys(methods)) {
+    const descriptor = Object.getOwnPropertyDescriptor(methods, key);
+    descriptor.enumerable = false;
+    Object.defineProperty(Tensor.prototype, key, descriptor);
+  }
+}
+

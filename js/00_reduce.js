@@ -1,0 +1,108 @@
+// Reductions, matrix products, and elementwise ops with options of their own.
+
+import {
+  addMethods, call, callMany, describe, integer, integers, isTensor, list, options, tensorArg,
+} from "ext:mlrun_tensor/00_handle.js";
+
+const KEEP = ["keepdim"];
+
+/** `(dim | dims, { keepdim })` as attributes; `(options)` alone is allowed. */
+function reduced(op, dims, given) {
+  if (typeof dims === "object" && dims !== null && !Array.isArray(dims)) [dims, given] = [undefined, dims];
+  const keep = options(op, given, KEEP).keepdim ? 1 : 0;
+  return dims === undefined || dims === null ? [-1, keep] : [...list(integers(op, "dim", dims)), keep];
+}
+
+function reduction(name) {
+  return {
+    [name](dims, given) {
+      return call(name, [this], reduced(name, dims, given));
+    },
+  }[name];
+}
+
+/** Without a dimension the extreme of all; with one its values and where they are. */
+function extreme(name, all, along) {
+  return {
+    [name](dim, given) {
+      if (isTensor(dim)) return name === "max" ? this.maximum(dim) : this.minimum(dim);
+      if (dim === undefined) return call(all, [this], [-1, 0]);
+      const keep = options(name, given, KEEP).keepdim ? 1 : 0;
+      const [values, indices] = callMany(along, [this], [integer(name, "dim", dim), keep]);
+      return { values, indices };
+    },
+  }[name];
+}
+
+addMethods({
+  sum: reduction("sum"),
+  mean: reduction("mean"),
+  amax: reduction("amax"),
+  amin: reduction("amin"),
+  argmax: reduction("argmax"),
+  argmin: reduction("argmin"),
+  any: reduction("any"),
+  all: reduction("all"),
+  max: extreme("max", "amax", "maxDim"),
+  min: extreme("min", "amin", "minDim"),
+
+  /** Mean squared distance from the mean; `correction` 1 divides by n - 1. */
+  variance(dims, given) {
+    if (typeof dims === "object" && dims !== null && !Array.isArray(dims)) [dims, given] = [undefined, dims];
+    const { correction = 1, keepdim = false } = options("variance", given, ["correction", "keepdim"]);
+    const centred = this.sub(this.mean(dims, { keepdim: true }));
+    const along = dims === undefined ? this.shape.map((_, i) => i) : integers("variance", "dim", dims);
+    const n = along.reduce((k, d) => k * this.shape[d < 0 ? d + this.ndim : d], 1);
+    return centred.square().sum(dims, { keepdim }).div(Math.max(n - correction, 0));
+  },
+  std(dims, given) {
+    return this.variance(dims, given).sqrt();
+  },
+
+  matmul(other) {
+    return call("matmul", [this, tensorArg("matmul", "other", other)], []);
+  },
+  dot(other) {
+    tensorArg("dot", "other", other);
+    if (this.ndim !== 1 || other.ndim !== 1) {
+      throw new RangeError(`dot: got shapes [${this.shape}] and [${other.shape}], expected one dimension each`);
+    }
+    return call("matmul", [this, other], []);
+  },
+  outer(other) {
+    tensorArg("outer", "other", other);
+    return this.reshape([-1, 1]).mul(other.reshape([1, -1]));
+  },
+
+  gelu(given) {
+    const { approximate = "none" } = options("gelu", given, ["approximate"]);
+    if (approximate !== "none" && approximate !== "tanh") {
+      throw new TypeError(`gelu: unknown approximate "${approximate}", expected none or tanh`);
+    }
+    return call(approximate === "tanh" ? "geluTanh" : "gelu", [this], []);
+  },
+  softplus(given) {
+    const { beta = 1, threshold = 20 } = options("softplus", given, ["beta", "threshold"]);
+    return call("softplus", [this], [beta, threshold]);
+  },
+  elu(alpha = 1) {
+    return call("elu", [this], [alpha]);
+  },
+  leakyRelu(slope = 0.01) {
+    return call("leakyRelu", [this], [slope]);
+  },
+  lerp(end, weight) {
+    tensorArg("lerp", "end", end);
+    if (isTensor(weight)) return this.add(weight.mul(end.sub(this)));
+    if (typeof weight !== "number") throw new TypeError(`lerp: weight must be a number or a tensor, got ${describe(weight)}`);
+    return call("lerp", [this, end], [weight]);
+  },
+  /** Values below min become min, above max become max; either may be left out. */
+  clamp(min, max) {
+    if (min === undefined && max === undefined) throw new TypeError("clamp: expected min, max or both");
+    let t = this;
+    if (min !== undefined && min !== null) t = isTensor(min) ? t.maximum(min) : call("clampMin", [t], [min]);
+    if (max !== undefined && max !== null) t = isTensor(max) ? t.minimum(max) : call("clampMax", [t], [max]);
+    return t;
+  },
+});

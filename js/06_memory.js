@@ -1,0 +1,36 @@
+// What a program may know and say about tensor memory.
+
+import { buffer, describe, numbers, ops } from "ext:mlrun_tensor/00_handle.js";
+
+/** Counts and bytes right now; never collects. */
+export function memoryStats() {
+  ops.op_tensor_memory_stats(buffer());
+  const released = (i) => ({ tensors: numbers[i], bytes: numbers[i + 1] });
+  return {
+    liveTensors: numbers[0],
+    liveBytes: numbers[1],
+    peakBytes: numbers[2],
+    pendingBytes: numbers[3],
+    pooledBytes: numbers[4],
+    released: { byPass: released(5), byMinorGC: released(7), byMajorGC: released(9), byDispose: released(11) },
+  };
+}
+
+/** peakBytes starts again from the bytes that are live now. */
+export function resetPeakMemory() {
+  ops.op_tensor_reset_peak();
+}
+
+/** At most `bytes` bytes of tensors may be live; Infinity takes the limit away. */
+export function setMemoryLimit(bytes) {
+  if (typeof bytes !== "number" || !(bytes >= 0)) {
+    throw new RangeError(`setMemoryLimit: expected a number of bytes, got ${describe(bytes)}`);
+  }
+  ops.op_tensor_memory_limit(bytes);
+}
+
+/** A full collection now. */
+export function gc() {
+  ops.op_tensor_collect();
+}
+

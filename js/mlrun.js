@@ -1,0 +1,24 @@
+// What `import ... from "mlrun"` gives.
+
+import { internals } from "ext:core/mod.js";
+import { bindOps } from "ext:mlrun_tensor/00_handle.js";
+import "ext:mlrun_tensor/00_ops.js";
+import "ext:mlrun_tensor/00_format.js";
+import "ext:mlrun_tensor/00_reduce.js";
+import * as nnModule from "ext:mlrun_tensor/02_nn.js";
+import * as optimModule from "ext:mlrun_tensor/03_optim.js";
+
+export { Tensor, TensorMemoryError } from "ext:mlrun_tensor/00_handle.js";
+export {
+  arange, bernoulli, empty, emptyLike, eye, full, fullLike, linspace, manualSeed, ones, onesLike, rand, randint, randLike,
+  randn, randnLike, randperm, tensor, zeros, zerosLike,
+} from "ext:mlrun_tensor/00_make.js";
+export { concat, stack, where } from "ext:mlrun_tensor/00_shape.js";
+export { autograd, enableGrad, grad, noGrad, valueAndGrad } from "ext:mlrun_tensor/01_autograd.js";
+export { gc, memoryStats, resetPeakMemory, setMemoryLimit } from "ext:mlrun_tensor/06_memory.js";
+
+export const nn = nnModule;
+export const optim = optimModule;
+export { functional as F } from "ext:mlrun_tensor/02_nn.js";
+
+internals.onStart(bindOps);
