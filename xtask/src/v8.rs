@@ -70,9 +70,9 @@ pub fn locate(root: &Path, given: Option<&Path>) -> Result<Source> {
     }
     let archive = cache_folder(root)?.join(archive_name(&host()?));
     if archive.is_file() {
-        verify(&archive)?.context("v8: no SHA256SUMS beside the cached archive").with_context(
-            || format!("{}; `cargo xtask v8 --force` makes it anew", archive.display()),
-        )?;
+        if verify(&archive)?.is_none() {
+            bail!("v8: no {SUMS} beside {}: `cargo xtask v8` makes both anew", archive.display());
+        }
         link_for_cargo(root, &archive)?;
         return Ok(Source::Cached);
     }
@@ -105,7 +105,11 @@ pub fn verify(archive: &Path) -> Result<Option<()>> {
     };
     let got = sha256(archive)?;
     if got != want {
-        bail!("v8: {} is damaged: got SHA-256 {got}, expected {want}", archive.display());
+        bail!(
+            "v8: {} is damaged: got SHA-256 {got}, expected {want}; remove it, or make it anew \
+             with `cargo xtask v8 --force`",
+            archive.display()
+        );
     }
     Ok(Some(()))
 }
