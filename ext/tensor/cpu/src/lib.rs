@@ -4,6 +4,8 @@
 //! not depend on the number of threads. Shapes, dtypes, ownership and gradients are decided by
 //! `mlrun_tensor_core` before a kernel runs.
 
+mod convert;
+pub mod elementwise;
 mod erf64;
 pub mod gemm;
 pub mod isa;
@@ -12,6 +14,7 @@ pub mod math;
 mod ptr;
 pub mod scratch;
 mod simd;
+pub mod strided;
 pub mod threads;
 
 pub use scratch::NoScratch;

@@ -252,7 +252,7 @@ const TANH_TAIL: [f32; 5] =
 pub fn tanh<I: Isa>(x: f32) -> f32 {
     let a = x.abs();
     let z = x * x;
-    let small = I::fma(poly::<I, 5>(z, TANH_TAIL) * z, x, x);
+    let small = I::fma(poly::<I, 5>(z, TANH_TAIL) * z, x, x).copysign(x);
     let e = exp_nonpositive::<I>(-2.0 * a);
     let large = ((1.0 - e) / (1.0 + e)).copysign(x);
     if a < 0.625 { small } else { large }
@@ -267,9 +267,9 @@ pub fn sigmoid<I: Isa>(x: f32) -> f32 {
     top / (1.0 + e)
 }
 
-/// erf(x) / x in x^2 for |x| <= 1, 2^-29.
+/// erf(x) / x - 1 in x^2 for |x| <= 1, 2^-29.
 const ERF_SMALL: [f32; 7] = [
-    1.128_379_2,
+    0.128_379_17,
     -0.376_126_26,
     0.112_835_862,
     -0.026_853_86,
@@ -292,7 +292,7 @@ const ERF_LARGE: [f32; 8] = [
 #[inline(always)]
 pub fn erf<I: Isa>(x: f32) -> f32 {
     let a = x.abs();
-    let small = x * poly::<I, 7>(x * x, ERF_SMALL);
+    let small = I::fma(x, poly::<I, 7>(x * x, ERF_SMALL), x);
     let t = if a > 4.0 { 4.0 } else { a };
     let large = (1.0 - exp_nonpositive::<I>(poly::<I, 8>(t, ERF_LARGE))).copysign(x);
     if a < 1.0 { small } else { large }

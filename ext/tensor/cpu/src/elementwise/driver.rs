@@ -1,0 +1,239 @@
+//! Brings operands of any layout and dtype to contiguous loops.
+//!
+//! Runs that are contiguous in every operand go to the loop as they are. Others pass through
+//! small buffers on the stack: strided and repeated elements are gathered, halves become
+//! float32, an input that shares the output's bytes is copied out of the way.
+
+use super::loops::{Loop, Params, Row};
+use crate::convert;
+use crate::ptr::SyncPtr;
+use crate::strided::Walk;
+use crate::threads::Threads;
+use mlrun_tensor_core::DType;
+
+/// Elements that pass through the buffers at a time.
+const BLOCK: usize = 256;
+/// Work (elements times cost) that is worth handing to another thread.
+const GRAIN: usize = 1 << 15;
+
+/// A view of elements: address of the first, strides in elements, dtype in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand<'a> {
+    pub ptr: *mut u8,
+    pub strides: &'a [isize],
+    pub dtype: DType,
+}
+
+/// An input of a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    View(Operand<'a>),
+    /// One number in the loop's dtype, as its bytes in native order.
+    Number([u8; 8]),
+}
+
+/// What the loop reads for a dtype in memory.
+fn loop_dtype(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        d => d,
+    }
+}
+
+/// Elements on the stack, aligned for any vector.
+#[repr(align(64))]
+struct Buffer([u8; BLOCK * 8]);
+
+impl Buffer {
+    fn new() -> std::mem::MaybeUninit<Buffer> {
+        std::mem::MaybeUninit::uninit()
+    }
+}
+
+/// One operand within a run.
+#[derive(Clone, Copy)]
+struct Lane {
+    ptr: *mut u8,
+    /// Bytes from one element to the next.
+    step: isize,
+    dtype: DType,
+    /// Goes through a buffer.
+    staged: bool,
+}
+
+/// Computes `row` over `shape`.
+///
+/// # Safety
+/// Operands cover the shape. An input may share bytes with the output only if both have the
+/// same address, strides and dtype.
+pub unsafe fn run(
+    threads: &Threads,
+    shape: &[usize],
+    out: Operand,
+    ins: &[Source],
+    row: Row,
+    p: &Params,
+) {
+    const NONE: &[isize] = &[];
+    let mut numbers = [[0u8; 8]; 3];
+    let mut ptrs = [SyncPtr(std::ptr::null_mut::<u8>()); 3];
+    let mut strides = [NONE; 4];
+    let mut dtypes = [out.dtype; 4];
+    strides[0] = out.strides;
+    for (i, source) in ins.iter().enumerate().take(3) {
+        match source {
+            Source::View(v) => {
+                ptrs[i] = SyncPtr(v.ptr);
+                strides[i + 1] = v.strides;
+                dtypes[i + 1] = v.dtype;
+            }
+            Source::Number(bytes) => {
+                numbers[i] = *bytes;
+                ptrs[i] = SyncPtr(numbers[i].as_mut_ptr());
+                dtypes[i + 1] = loop_dtype(out.dtype);
+            }
+        }
+    }
+    // A number keeps the dtype of the other input: comparisons have a boolean output.
+    let of_view = ins.iter().find_map(|s| match s {
+        Source::View(v) => Some(loop_dtype(v.dtype)),
+        Source::Number(_) => None,
+    });
+    for (i, source) in ins.iter().enumerate().take(3) {
+        if let (Source::Number(_), Some(dtype)) = (source, of_view) {
+            dtypes[i + 1] = dtype;
+        }
+    }
+    let walk = Walk::new(shape, strides);
+    let first = SyncPtr(out.ptr);
+    let count = ins.len().min(3);
+    threads.split(walk.len(), GRAIN / row.cost, |range| {
+        walk.runs(range, |at, n| {
+            let lane = |k: usize, base: *mut u8| {
+                let size = dtypes[k].size() as isize;
+                let step = walk.inner_strides[k] * size;
+                let half = dtypes[k] != loop_dtype(dtypes[k]);
+                Lane {
+                    ptr: base.wrapping_offset(at[k] * size),
+                    step,
+                    dtype: dtypes[k],
+                    staged: half || (step != size && n > 1),
+                }
+            };
+            let target = lane(0, first.get());
+            let mut sources = [target; 3];
+            for (k, source) in sources.iter_mut().enumerate().take(count) {
+                *source = lane(k + 1, ptrs[k].get());
+                source.staged |= source.ptr == target.ptr;
+            }
+            // SAFETY: the walk stays inside the shape, which the operands cover.
+            unsafe { run_lanes(row.run, target, sources, count, n, p) };
+        });
+    });
+}
+
+/// One run.
+///
+/// # Safety
+/// Lanes cover `n` elements.
+#[inline]
+unsafe fn run_lanes(f: Loop, out: Lane, ins: [Lane; 3], count: usize, n: usize, p: &Params) {
+    let staged = out.staged || ins.iter().take(count).any(|l| l.staged);
+    if !staged {
+        // Rows with fewer inputs ignore the others; they get an address that can be read.
+        let mut ptrs = [ins[0].ptr.cast_const(); 3];
+        for (ptr, lane) in ptrs.iter_mut().zip(&ins).take(count) {
+            *ptr = lane.ptr;
+        }
+        // SAFETY: passed on to the caller; no input shares the output's bytes.
+        return unsafe { f(out.ptr, ptrs, n, p) };
+    }
+    let mut buffers = [Buffer::new(), Buffer::new(), Buffer::new(), Buffer::new()];
+    let bases = buffers.each_mut().map(|b| b.as_mut_ptr().cast::<u8>());
+    for at in (0..n).step_by(BLOCK) {
+        let m = BLOCK.min(n - at);
+        let here = |l: &Lane| l.ptr.wrapping_offset(at as isize * l.step);
+        let mut ptrs = [bases[0].cast_const(); 3];
+        for (k, lane) in ins.iter().enumerate().take(count) {
+            ptrs[k] = here(lane);
+            if lane.staged {
+                // A repeated element fills its buffer once.
+                if lane.step != 0 || at == 0 {
+                    // SAFETY: the buffer holds BLOCK elements of up to 8 bytes.
+                    unsafe { convert::gather(bases[k], ptrs[k], lane.step, lane.dtype, m) };
+                }
+                ptrs[k] = bases[k];
+            }
+        }
+        for k in count..3 {
+            ptrs[k] = ptrs[0];
+        }
+        let target = if out.staged { bases[3] } else { here(&out) };
+        // SAFETY: as above; inputs that share the output's bytes were copied.
+        unsafe { f(target, ptrs, m, p) };
+        if out.staged {
+            // SAFETY: the run covers `m` elements from here on.
+            unsafe { convert::scatter(here(&out), out.step, out.dtype, target, m) };
+        }
+    }
+}
+
+/// `out = mask ? a : b` for elements of any dtype; `mask` is boolean.
+///
+/// # Safety
+/// As [`run`]; the output shares bytes with no input.
+pub unsafe fn select(
+    threads: &Threads,
+    shape: &[usize],
+    out: Operand,
+    mask: Operand,
+    a: Source,
+    b: Source,
+) {
+    let size = out.dtype.size();
+    let mut numbers = [[0u8; 8]; 2];
+    let mut side = |s: Source, i: usize| match s {
+        Source::View(v) => (SyncPtr(v.ptr), v.strides.to_vec()),
+        Source::Number(bytes) => {
+            numbers[i] = bytes;
+            (SyncPtr(numbers[i].as_mut_ptr()), vec![0; shape.len()])
+        }
+    };
+    let ((pa, sa), (pb, sb)) = (side(a, 0), side(b, 1));
+    let walk = Walk::new(shape, [out.strides, mask.strides, &sa, &sb]);
+    let (po, pm) = (SyncPtr(out.ptr), SyncPtr(mask.ptr));
+    let steps = walk.inner_strides;
+    threads.split(walk.len(), GRAIN, |range| {
+        walk.runs(range, |at, n| {
+            macro_rules! width {
+                ($t:ty) => {
+                    // SAFETY: the walk stays inside the shape, which the operands cover.
+                    unsafe {
+                        let out = po.get().cast::<$t>().offset(at[0]);
+                        let mask = pm.get().offset(at[1]);
+                        let a = pa.get().cast::<$t>().offset(at[2]);
+                        let b = pb.get().cast::<$t>().offset(at[3]);
+                        if steps == [1, 1, 1, 1] {
+                            for i in 0..n {
+                                let (x, y) = (*a.add(i), *b.add(i));
+                                *out.add(i) = if *mask.add(i) != 0 { x } else { y };
+                            }
+                        } else {
+                            for i in 0..n as isize {
+                                let (x, y) = (*a.offset(i * steps[2]), *b.offset(i * steps[3]));
+                                let m = *mask.offset(i * steps[1]) != 0;
+                                *out.offset(i * steps[0]) = if m { x } else { y };
+                            }
+                        }
+                    }
+                };
+            }
+            match size {
+                1 => width!(u8),
+                2 => width!(u16),
+                4 => width!(u32),
+                _ => width!(u64),
+            }
+        });
+    });
+}
