@@ -1,6 +1,11 @@
 //! Runs every spec as one test, in parallel over the cores. `cargo test -p mlrun_tests -- PART`
 //! runs those whose name holds PART; `UPDATE_GOLDEN=1` rewrites what is expected.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test harness, no part of the runtime: it reads its own files"
+)]
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
