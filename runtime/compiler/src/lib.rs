@@ -6,6 +6,7 @@
 
 mod frame;
 mod lines;
+mod own;
 mod parse;
 mod reject;
 mod source_map;
@@ -17,6 +18,7 @@ use std::fmt;
 use oxc::allocator::Allocator;
 
 pub use frame::{FrameStyle, code_frame};
+pub use own::RUNTIME_MODULE;
 
 /// Part of every cache key: changes whenever the emitted text can change.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
@@ -116,17 +118,45 @@ impl CompileError {
 /// A syntax error of the file, or syntax that has no meaning at run time here (JSX, decorators).
 pub fn compile(specifier: &str, source: &str, options: &Options) -> Result<Compiled, CompileError> {
     let typed = matches!(options.source_type, SourceType::TypeScript | SourceType::Tsx);
-    if !typed {
-        let allocator = Allocator::default();
-        let program = parse::parse(&allocator, specifier, source, options.source_type)?;
-        reject::reject(specifier, &program)?;
-        parse::analyse(specifier, &program)?;
-        return Ok(Compiled { code: source.to_owned(), source_map: None });
+    let mut stages = vec![];
+    if typed {
+        stages.push(strip::strip(specifier, source, options.source_type)?);
     }
-    let stripped = strip::strip(specifier, source, options.source_type)?;
-    if stripped.code == source {
-        return Ok(Compiled { code: stripped.code, source_map: None });
+    let plain = stages.last().map_or(source, |s| s.code.as_str());
+    if let Some(owned) = own(specifier, plain, options)? {
+        stages.push(owned);
     }
-    let source_map = source_map::generate(specifier, source, &[&stripped]);
-    Ok(Compiled { code: stripped.code, source_map: Some(source_map) })
+    match stages.pop() {
+        Some(last) if last.code != source => {
+            let all: Vec<_> = stages.iter().chain([&last]).collect();
+            let source_map = Some(source_map::generate(specifier, source, &all));
+            Ok(Compiled { code: last.code, source_map })
+        }
+        _ => Ok(Compiled { code: source.to_owned(), source_map: None }),
+    }
+}
+
+/// Early errors of JavaScript, and the ownership pass if it is on.
+fn own(
+    specifier: &str,
+    source: &str,
+    options: &Options,
+) -> Result<Option<text::Derived>, CompileError> {
+    let source_type = match options.source_type {
+        SourceType::TypeScript | SourceType::Tsx => SourceType::Module,
+        other => other,
+    };
+    if options.ownership == Ownership::Off && source_type != options.source_type {
+        return Ok(None);
+    }
+    let allocator = Allocator::default();
+    let program = parse::parse(&allocator, specifier, source, source_type)?;
+    reject::reject(specifier, &program)?;
+    let semantic = parse::analyse(specifier, &program)?;
+    if options.ownership == Ownership::Off {
+        return Ok(None);
+    }
+    let module = matches!(source_type, SourceType::Module | SourceType::Jsx);
+    let script = source_type == SourceType::Script;
+    Ok(own::run(source, &program, &semantic, module, script))
 }

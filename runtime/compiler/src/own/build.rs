@@ -731,12 +731,13 @@ impl<'a> Builder<'a> {
                 Kind::Store(list)
             }
             Expression::ObjectExpression(o) => self.object(o),
-            Expression::UnaryExpression(u) => Kind::Operator(vec![self.expr(&u.argument)]),
+            Expression::UnaryExpression(u) => self.unary(u),
             Expression::BinaryExpression(b) => {
                 let parts = vec![self.expr(&b.left), self.expr(&b.right)];
                 match b.operator {
                     // A user's Symbol.hasInstance gets the operand.
                     oxc::syntax::operator::BinaryOperator::Instanceof => Kind::Store(parts),
+                    oxc::syntax::operator::BinaryOperator::In => Kind::Inspect(parts),
                     _ => Kind::Operator(parts),
                 }
             }
@@ -760,12 +761,12 @@ impl<'a> Builder<'a> {
                 for arg in &n.arguments {
                     list.push(self.argument(arg).value);
                 }
-                Kind::Store(list)
+                Kind::New(list)
             }
             Expression::TaggedTemplateExpression(t) => {
                 let mut list = vec![self.expr(&t.tag)];
                 list.extend(self.list(&t.quasi.expressions));
-                Kind::Store(list)
+                Kind::New(list)
             }
             Expression::ChainExpression(c) => Kind::Chain(Box::new(self.chain(&c.expression))),
             Expression::AwaitExpression(a) => Kind::Await(Box::new(self.expr(&a.argument))),
@@ -781,6 +782,17 @@ impl<'a> Builder<'a> {
                 Some(member) => self.member(member).kind,
                 None => Kind::Unsupported("unknown expression"),
             },
+        }
+    }
+
+    fn unary(&mut self, u: &'a ast::UnaryExpression<'a>) -> Kind {
+        use oxc::syntax::operator::UnaryOperator as Op;
+        let operand = self.expr(&u.argument);
+        match u.operator {
+            // `delete x` is about the variable, not about its value.
+            Op::Delete if matches!(operand.kind, Kind::Read(_)) => Kind::Plain,
+            Op::Void | Op::Typeof => Kind::Inspect(vec![operand]),
+            _ => Kind::Operator(vec![operand]),
         }
     }
 

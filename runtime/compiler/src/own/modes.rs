@@ -177,7 +177,7 @@ impl Flow<'_> {
 fn is_call(e: &Expr) -> bool {
     match &e.kind {
         Kind::Paren(inner) => is_call(inner),
-        Kind::Call(_) | Kind::Store(_) | Kind::Member(_) | Kind::Await(_) => true,
+        Kind::Call(_) | Kind::Store(_) | Kind::New(_) | Kind::Await(_) => true,
         _ => false,
     }
 }

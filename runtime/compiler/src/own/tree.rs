@@ -132,8 +132,12 @@ pub(crate) enum Kind {
     Function(UnitId),
     /// Evaluates operands, gives a value that is never managed; retains nothing.
     Operator(Vec<Expr>),
+    /// Like `Operator`, for `void`, `typeof` and `in`, whose operands are worth claiming.
+    Inspect(Vec<Expr>),
     /// Stores its operands where nobody counts; the result is not counted either.
     Store(Vec<Expr>),
+    /// `new` and tagged templates: like `Store`, but the first operand is what is called.
+    New(Vec<Expr>),
     Call(Box<Call>),
     Member(Box<Member>),
     Assign(Box<Assign>),
@@ -271,7 +275,7 @@ impl Expr {
     /// The value can never be a managed one.
     pub fn is_plain(&self, vars: &[Var]) -> bool {
         match &self.kind {
-            Kind::Plain | Kind::Operator(_) | Kind::Function(_) => true,
+            Kind::Plain | Kind::Operator(_) | Kind::Inspect(_) | Kind::Function(_) => true,
             Kind::Read(sym) => vars[*sym].managed_values == 0 && vars[*sym].is_simple(),
             Kind::Paren(inner) => inner.is_plain(vars),
             Kind::Sequence(list) => list.last().is_none_or(|e| e.is_plain(vars)),
@@ -295,9 +299,11 @@ impl Expr {
             | Kind::This
             | Kind::Function(_)
             | Kind::Unsupported(_) => {}
-            Kind::Operator(list) | Kind::Store(list) | Kind::Sequence(list) => {
-                list.iter().for_each(visit);
-            }
+            Kind::Operator(list)
+            | Kind::Inspect(list)
+            | Kind::Store(list)
+            | Kind::New(list)
+            | Kind::Sequence(list) => list.iter().for_each(visit),
             Kind::Call(call) => {
                 visit(&call.callee);
                 call.args.iter().for_each(|a| visit(&a.value));

@@ -1,0 +1,1364 @@
+//! Puts counting into the program, as edits of its text.
+//!
+//! The only stage that edits. Each expression is emitted in one of six ways, by what happens to
+//! its value: ignored (`effect`), looked at (`value`), used as an operand (`held`), kept in a
+//! slot (`own_into`), stored where nobody counts (`share`), returned (`give`). Subexpressions stay
+//! in place and in order, so evaluation order, positions and texts of the user's code survive.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::liveness::{self, Liveness};
+use super::names::Names;
+use super::tree::*;
+use crate::text::Edits;
+
+/// Text that ends a function which follows the protocol; the runtime half looks for it.
+pub(crate) const MARK: &str = "/*$own*/";
+
+/// Edits that put counting into `source`.
+pub(crate) fn insert(source: &str, tree: &Tree, names: &Names) -> Edits {
+    let mut edits = Edits::default();
+    let mut seq = 0;
+    for (id, unit) in tree.units.iter().enumerate() {
+        if unit.left_alone.is_some() {
+            continue;
+        }
+        let slotted = |sym: Sym| {
+            tree.vars[sym].unit == id && matches!(tree.vars[sym].mode, Mode::Slot { .. })
+        };
+        let live = liveness::analyse(unit, &slotted);
+        let mut inserter = Inserter {
+            source,
+            tree,
+            names,
+            unit,
+            id,
+            live,
+            edits: &mut edits,
+            seq: &mut seq,
+            pending: vec![],
+            unstable: HashSet::new(),
+            slots: BTreeSet::new(),
+            cells: BTreeSet::new(),
+            free: vec![],
+            temps: 0,
+            raw_free: vec![],
+            raws: 0,
+        };
+        inserter.unit();
+    }
+    edits
+}
+
+/// Where an owned value goes.
+#[derive(Clone, Debug)]
+struct Slot {
+    name: String,
+    /// Known to be empty before.
+    fresh: bool,
+}
+
+/// How a consumer can name an operand, and whether it may be managed and unshared.
+#[derive(Clone, Debug, Default)]
+struct Operand {
+    text: Option<String>,
+    check: bool,
+}
+
+/// What happens to a call's result.
+#[derive(Clone, Debug)]
+enum Result_ {
+    Ignored,
+    Looked,
+    Shared,
+    Given,
+    Into(Slot),
+}
+
+struct Inserter<'t> {
+    source: &'t str,
+    tree: &'t Tree,
+    names: &'t Names,
+    unit: &'t Unit,
+    id: UnitId,
+    live: Liveness,
+    edits: &'t mut Edits,
+    /// Orders insertions at one place: outer nodes take lower numbers.
+    seq: &'t mut i32,
+    /// Slots to be dropped once their consumer has returned.
+    pending: Vec<String>,
+    /// Variables that the present expression assigns while it may still use old values.
+    unstable: HashSet<Sym>,
+    slots: BTreeSet<String>,
+    cells: BTreeSet<String>,
+    free: Vec<usize>,
+    temps: usize,
+    raw_free: Vec<usize>,
+    raws: usize,
+}
+
+// Ranks of insertions at one offset: ends of nodes, ends of statements, starts of nodes.
+const POST: i32 = -1_500_000_000;
+const AFTER: i32 = -1_200_000_000;
+const PRE: i32 = -1_000_000_000;
+
+impl<'t> Inserter<'t> {
+    fn next(&mut self) -> i32 {
+        *self.seq += 1;
+        *self.seq
+    }
+
+    fn wrap(&mut self, n: i32, span: Span, pre: &str, post: &str) {
+        if !pre.is_empty() {
+            self.edits.insert(span.start, PRE + n, pre, span.start);
+        }
+        if !post.is_empty() {
+            self.edits.insert(span.end, POST - n, post, span.start);
+        }
+    }
+
+    fn own(&self, operation: &str) -> String {
+        format!("{}.{operation}", self.names.runtime)
+    }
+
+    fn temp(&mut self) -> Slot {
+        let n = self.free.pop().unwrap_or_else(|| {
+            self.temps += 1;
+            self.temps
+        });
+        let name = self.names.temp(n);
+        self.slots.insert(name.clone());
+        self.pending.push(name.clone());
+        Slot { name, fresh: true }
+    }
+
+    fn raw(&mut self) -> String {
+        let n = self.raw_free.pop().unwrap_or_else(|| {
+            self.raws += 1;
+            self.raws
+        });
+        self.names.raw(n)
+    }
+
+    fn var(&self, sym: Sym) -> &'t Var {
+        &self.tree.vars[sym]
+    }
+
+    /// The slot beside a variable of this unit, or of an outer unit for cells.
+    fn slot_of(&mut self, sym: Sym) -> String {
+        let name = self.names.slot(sym);
+        if self.var(sym).unit == self.id {
+            match self.var(sym).mode {
+                Mode::Cell => self.cells.insert(name.clone()),
+                _ => self.slots.insert(name.clone()),
+            };
+        }
+        name
+    }
+
+    fn is_slot(&self, sym: Sym) -> bool {
+        self.var(sym).unit == self.id && matches!(self.var(sym).mode, Mode::Slot { .. })
+    }
+
+    fn drops(&self, slots: &[String]) -> String {
+        let drop = self.own("drop");
+        slots.iter().map(|s| format!(", {s} = {drop}({s})")).collect()
+    }
+
+    /// Drops of what became pending since `mark`, once the value is in `slot`. The slot's own
+    /// old value was given up when the new one came.
+    fn flush(&mut self, mark: usize, slot: &Slot) -> String {
+        let mut done = self.pending.split_off(mark);
+        done.retain(|s| *s != slot.name);
+        self.drops(&done)
+    }
+
+    // Units.
+
+    fn unit(&mut self) {
+        let whole = self.next();
+        for (sym, var) in self.tree.vars.iter().enumerate() {
+            if var.unit == self.id && var.mode == Mode::Cell {
+                self.slot_of(sym);
+            }
+        }
+        self.statements(&self.unit.body);
+        let entry = self.entry();
+        if self.unit.kind == UnitKind::Program {
+            self.program_slots();
+            return;
+        }
+        let own = self.own("drop");
+        let declared: Vec<String> = self.declared();
+        let mut open = String::new();
+        if !declared.is_empty() {
+            open = format!("let {};", declared.join(", "));
+        }
+        open.push_str(&entry);
+        let mut close = String::new();
+        if !self.slots.is_empty() {
+            let drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
+            open.push_str("try{");
+            close = format!("}}finally{{{drops}}}");
+        }
+        if !self.unit.is_generator {
+            close.push_str(MARK);
+        }
+        let Span { start, end } = self.unit.inner;
+        if self.unit.expression_body {
+            let (before, after) = (PRE + whole, POST - whole);
+            if open.is_empty() {
+                self.edits.insert(start, before, "(", start);
+                self.edits.insert(end, after, format!("{close})"), start);
+            } else {
+                self.edits.insert(start, before, format!("{{{open}return "), start);
+                self.edits.insert(end, after, format!("{close}}}"), start);
+            }
+            return;
+        }
+        if self.source.as_bytes().get(start as usize - 1) != Some(&b'{') && !open.is_empty() {
+            open.insert(0, ';');
+        }
+        if !open.is_empty() {
+            self.edits.insert(start, i32::MIN, open, start);
+        }
+        if !close.is_empty() {
+            let newline = self.ends_in_line_comment(start, end);
+            self.edits.insert(end, i32::MAX, format!("{}{close}", if newline { "\n" } else { "" }), start);
+        }
+    }
+
+    fn ends_in_line_comment(&self, start: u32, end: u32) -> bool {
+        let body = &self.source[start as usize..end as usize];
+        body.rsplit(crate::lines::is_line_end).next().is_some_and(|l| l.contains("//"))
+    }
+
+    fn declared(&self) -> Vec<String> {
+        let raws = (1..=self.raws).map(|n| self.names.raw(n));
+        self.slots.iter().cloned().chain(self.cells.iter().cloned()).chain(raws).collect()
+    }
+
+    /// Statements that take over or share parameters.
+    fn entry(&mut self) -> String {
+        let mut text = String::new();
+        let (hold, share) = (self.own("hold"), self.own("share"));
+        for &sym in &self.unit.params {
+            let name = &self.var(sym).name;
+            match self.var(sym).mode {
+                Mode::Slot { entry: true } => {
+                    let slot = self.slot_of(sym);
+                    text.push_str(&format!("{slot} = {hold}({name});"));
+                }
+                Mode::Kept { entry: true } => text.push_str(&format!("{hold}({name});")),
+                Mode::Shared { entry: true } => text.push_str(&format!("{share}({name});")),
+                _ => {}
+            }
+        }
+        let outlives = self.unit.this_captured || self.unit.is_async;
+        if outlives && self.unit.kind == UnitKind::Function && !self.unit.is_constructor {
+            text.push_str(&format!("{hold}(this);"));
+        }
+        text
+    }
+
+    fn program_slots(&mut self) {
+        let declared = self.declared();
+        if declared.is_empty() {
+            return;
+        }
+        // Hoisted functions may run before the module's body does.
+        let at = self.unit.inner.start;
+        self.edits.insert(at, i32::MIN, format!("var {};", declared.join(", ")), at);
+    }
+
+    // Statements.
+
+    fn statements(&mut self, list: &'t [Stmt]) {
+        for s in list {
+            let flush = self.statement(s);
+            self.after(s, flush);
+        }
+    }
+
+    /// Drops after a statement: temporaries, and variables that are not needed any more.
+    fn after(&mut self, s: &Stmt, flush: Vec<String>) {
+        if ends_abruptly(s) {
+            return;
+        }
+        let mut dead: Vec<String> = flush;
+        let needed = self.live.after.get(&liveness::key(s)).cloned().unwrap_or_default();
+        let mut mentioned = BTreeSet::new();
+        self.mentions(s, &mut mentioned);
+        for sym in mentioned {
+            if !needed.contains(&sym) {
+                let slot = self.slot_of(sym);
+                if !dead.contains(&slot) {
+                    dead.push(slot);
+                }
+            }
+        }
+        if dead.is_empty() {
+            return;
+        }
+        let drop = self.own("drop");
+        let mut text: String = dead.iter().map(|s| format!("{s} = {drop}({s});")).collect();
+        if !self.source[..s.span.end as usize].ends_with([';', '}']) || needs_semicolon(s) {
+            text.insert(0, ';');
+        }
+        self.edits.insert(s.span.end, AFTER, text, s.span.start);
+    }
+
+    fn mentions(&self, s: &Stmt, into: &mut BTreeSet<Sym>) {
+        super::modes::each_expr(s, &mut |e, _| self.mentions_in(e, into));
+        super::modes::each_declarator(s, &mut |d| {
+            if let Target::Var(sym, _) = &d.target
+                && self.is_slot(*sym)
+            {
+                into.insert(*sym);
+            }
+        });
+    }
+
+    fn mentions_in(&self, e: &Expr, into: &mut BTreeSet<Sym>) {
+        match &e.kind {
+            Kind::Read(sym) if self.is_slot(*sym) => {
+                into.insert(*sym);
+            }
+            Kind::Assign(a) => {
+                if let Target::Var(sym, _) = &a.target
+                    && self.is_slot(*sym)
+                {
+                    into.insert(*sym);
+                }
+            }
+            _ => {}
+        }
+        e.children(&mut |c| self.mentions_in(c, into));
+    }
+
+    /// Emits a statement. Gives slots to drop right after it.
+    fn statement(&mut self, s: &'t Stmt) -> Vec<String> {
+        match &s.kind {
+            StmtKind::Nothing
+            | StmtKind::Unsupported(_)
+            | StmtKind::Break(_)
+            | StmtKind::Continue(_)
+            | StmtKind::Return(None) => {}
+            StmtKind::Expr(e) => return self.top(e, |i, e| i.effect(e)),
+            StmtKind::Declare(list) => {
+                let mut flush = vec![];
+                for d in list {
+                    flush.extend(self.declarator(d));
+                }
+                return flush;
+            }
+            StmtKind::Block(list) => self.statements(list),
+            StmtKind::If(test, a, b) => {
+                self.flushed(test, |i, e| i.value(e));
+                self.statement(a);
+                if let Some(b) = b {
+                    self.statement(b);
+                }
+            }
+            StmtKind::For { init, test, update, body } => {
+                if let Some(init) = init {
+                    match &init.kind {
+                        StmtKind::Expr(e) => self.flushed(e, |i, e| i.effect(e)),
+                        StmtKind::Declare(list) => {
+                            for d in list {
+                                self.for_declarator(d);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                if let Some(test) = test {
+                    self.flushed(test, |i, e| i.value(e));
+                }
+                if let Some(update) = update {
+                    self.flushed(update, |i, e| i.effect(e));
+                }
+                self.statement(body);
+            }
+            StmtKind::ForEach { target, right, body } => {
+                self.flushed(right, |i, e| i.share(e));
+                self.pattern_exprs(target);
+                self.statement(body);
+            }
+            StmtKind::While(test, body) | StmtKind::DoWhile(body, test) => {
+                self.flushed(test, |i, e| i.value(e));
+                self.statement(body);
+            }
+            StmtKind::Label(_, body) => {
+                self.statement(body);
+            }
+            StmtKind::Return(Some(e)) => {
+                let pending = self.top(e, |i, e| i.give(e));
+                self.release(&pending);
+            }
+            StmtKind::Throw(e) => {
+                self.top(e, |i, e| i.share(e));
+            }
+            StmtKind::Export(e) => self.flushed(e, |i, e| i.share(e)),
+            StmtKind::Switch(e, cases) => {
+                self.flushed(e, |i, e| i.value(e));
+                for case in cases {
+                    if let Some(test) = &case.test {
+                        self.flushed(test, |i, e| i.value(e));
+                    }
+                    self.statements(&case.body);
+                }
+            }
+            StmtKind::Try { block, handler, finalizer } => {
+                self.statements(block);
+                if let Some(handler) = handler {
+                    self.handler(block, handler);
+                }
+                if let Some(finalizer) = finalizer {
+                    self.statements(finalizer);
+                }
+            }
+        }
+        vec![]
+    }
+
+    /// What an exception left in slots that nobody needs any more.
+    fn handler(&mut self, block: &'t [Stmt], handler: &'t Handler) {
+        for e in &handler.pattern.exprs {
+            self.flushed(e, |i, e| i.share(e));
+        }
+        self.statements(&handler.body);
+        let needed = self.live.handlers.get(&handler.start).cloned().unwrap_or_default();
+        let mut mentioned = BTreeSet::new();
+        block.iter().for_each(|s| self.mentions(s, &mut mentioned));
+        let mut dead: Vec<String> =
+            mentioned.iter().filter(|s| !needed.contains(s)).map(|&s| self.slot_of(s)).collect();
+        dead.extend((1..=self.temps).map(|n| self.names.temp(n)));
+        let drop = self.own("drop");
+        let text: String = dead.iter().map(|s| format!("{s} = {drop}({s});")).collect();
+        if !text.is_empty() {
+            self.edits.insert(handler.start, i32::MIN, text, handler.start);
+        }
+    }
+
+    fn declarator(&mut self, d: &'t Declarator) -> Vec<String> {
+        match &d.init {
+            Some(init) => self.top(init, |i, e| i.store(&d.target, AssignOp::Simple, e, true)),
+            None => vec![],
+        }
+    }
+
+    fn for_declarator(&mut self, d: &'t Declarator) {
+        if let Some(init) = &d.init {
+            self.flushed(init, |i, e| i.store(&d.target, AssignOp::Simple, e, true));
+        }
+    }
+
+    /// Emits a whole expression. Gives the slots that are to be dropped after it.
+    fn top(&mut self, e: &'t Expr, emit: impl FnOnce(&mut Self, &'t Expr)) -> Vec<String> {
+        let mut assigned = HashSet::new();
+        match &e.kind {
+            // The target of the outermost assignment changes after everything else.
+            Kind::Assign(a) if matches!(a.target, Target::Var(..)) => {
+                assigned_in(&a.value, &mut assigned);
+            }
+            _ => assigned_in(e, &mut assigned),
+        }
+        let outer = std::mem::replace(&mut self.unstable, assigned);
+        let pending = std::mem::take(&mut self.pending);
+        emit(self, e);
+        let done = std::mem::replace(&mut self.pending, pending);
+        self.unstable = outer;
+        self.release(&done);
+        done
+    }
+
+    /// Temporaries can be used again by the next statement.
+    fn release(&mut self, slots: &[String]) {
+        for n in 1..=self.temps {
+            if slots.contains(&self.names.temp(n)) && !self.free.contains(&n) {
+                self.free.push(n);
+            }
+        }
+        self.raw_free = (1..=self.raws).rev().collect();
+    }
+
+    /// Emits an expression where no statement can follow: drops happen inside it.
+    fn flushed(&mut self, e: &'t Expr, emit: impl FnOnce(&mut Self, &'t Expr)) {
+        let n = self.next();
+        let result = self.raw();
+        let pending = self.top(e, emit);
+        if pending.is_empty() {
+            return;
+        }
+        let drops = self.drops(&pending);
+        self.wrap(n, e.span, &format!("({result} = "), &format!("{drops}, {result})"));
+    }
+
+    // Expressions.
+
+    fn effect(&mut self, e: &'t Expr) {
+        match &e.kind {
+            Kind::Call(call) => self.call(e, call, Result_::Ignored),
+            Kind::Assign(a) => self.assign(e, a),
+            Kind::Paren(inner) => self.effect(inner),
+            Kind::Sequence(list) => list.iter().for_each(|e| self.effect(e)),
+            Kind::Conditional(parts) => {
+                self.value(&parts[0]);
+                self.effect(&parts[1]);
+                self.effect(&parts[2]);
+            }
+            Kind::Logical(_, parts) => {
+                self.value(&parts[0]);
+                self.effect(&parts[1]);
+            }
+            _ => self.value(e),
+        }
+    }
+
+    /// Emits an expression whose value is looked at or goes on uncounted.
+    fn value(&mut self, e: &'t Expr) {
+        match &e.kind {
+            Kind::Plain
+            | Kind::Global
+            | Kind::This
+            | Kind::Function(_)
+            | Kind::Unsupported(_) => {}
+            Kind::Read(sym) => {
+                let _ = self.read(e, *sym);
+            }
+            Kind::Operator(list) => list.iter().for_each(|e| self.value(e)),
+            Kind::Inspect(list) => {
+                for e in list {
+                    let _ = self.held(e);
+                }
+            }
+            Kind::Store(list) => list.iter().for_each(|e| self.share(e)),
+            Kind::New(list) => {
+                for (i, e) in list.iter().enumerate() {
+                    match &e.kind {
+                        Kind::Member(m) if i == 0 => {
+                            self.share(&m.object);
+                            m.computed.iter().for_each(|c| self.value(c));
+                        }
+                        _ if i == 0 => self.value(e),
+                        _ => self.share(e),
+                    }
+                }
+            }
+            Kind::Call(call) => self.call(e, call, Result_::Looked),
+            Kind::Member(m) => self.member(m),
+            Kind::Assign(a) => self.assign(e, a),
+            Kind::Conditional(parts) => parts.iter().for_each(|e| self.value(e)),
+            Kind::Logical(_, parts) => parts.iter().for_each(|e| self.value(e)),
+            Kind::Sequence(list) => {
+                for (i, e) in list.iter().enumerate() {
+                    if i + 1 == list.len() { self.value(e) } else { self.effect(e) }
+                }
+            }
+            Kind::Paren(inner) => self.value(inner),
+            Kind::Chain(inner) => self.chain(e, inner, Result_::Looked),
+            Kind::Await(inner) => self.share(inner),
+        }
+    }
+
+    /// A read of a variable as an operand.
+    fn read(&mut self, e: &'t Expr, sym: Sym) -> Operand {
+        let var = self.var(sym);
+        let named = |check| Operand { text: Some(var.name.clone()), check };
+        match var.mode {
+            Mode::Plain | Mode::Kept { .. } | Mode::Shared { .. } => Operand::default(),
+            Mode::Borrowed => named(true),
+            Mode::Slot { .. } if !self.unstable.contains(&sym) => {
+                if self.live.last.contains(&e.span.start) {
+                    let slot = self.slot_of(sym);
+                    self.pending.push(slot);
+                }
+                named(true)
+            }
+            Mode::Slot { .. } | Mode::Cell => {
+                let slot = self.temp();
+                self.own_into(e, &slot);
+                Operand { text: Some(slot.name), check: true }
+            }
+        }
+    }
+
+    /// Emits an operand, which stays held until `pending` is flushed.
+    fn held(&mut self, e: &'t Expr) -> Operand {
+        if e.is_plain(&self.tree.vars) {
+            self.value(e);
+            return Operand::default();
+        }
+        match &e.kind {
+            Kind::Read(sym) => self.read(e, *sym),
+            Kind::This => Operand { text: Some("this".to_owned()), check: true },
+            Kind::Paren(inner) => self.held(inner),
+            Kind::Call(_)
+            | Kind::Conditional(_)
+            | Kind::Logical(..)
+            | Kind::Sequence(_)
+            | Kind::Chain(_) => self.held_in_temp(e),
+            Kind::Assign(a) if matches!(a.target, Target::Var(..) | Target::Pattern(_)) => {
+                self.held_in_temp(e)
+            }
+            Kind::Member(m) if m.name.as_deref() == Some("T") => self.held_in_temp(e),
+            _ => {
+                self.value(e);
+                Operand::default()
+            }
+        }
+    }
+
+    fn held_in_temp(&mut self, e: &'t Expr) -> Operand {
+        // Operands of `e` are flushed when `e` is in its slot, the slot itself later.
+        let mark = self.pending.len();
+        let slot = self.temp();
+        let own = self.pending.remove(mark);
+        self.own_into(e, &slot);
+        self.pending.insert(mark, own);
+        Operand { text: Some(slot.name), check: true }
+    }
+
+    /// Emits an expression so that its value, with one count, ends up in a slot too.
+    fn own_into(&mut self, e: &'t Expr, slot: &Slot) {
+        match &e.kind {
+            Kind::Paren(inner) => self.own_into(inner, slot),
+            Kind::Call(call) => self.call(e, call, Result_::Into(slot.clone())),
+            Kind::Sequence(list) => {
+                for (i, e) in list.iter().enumerate() {
+                    if i + 1 == list.len() { self.own_into(e, slot) } else { self.effect(e) }
+                }
+            }
+            Kind::Conditional(parts) if !e.is_plain(&self.tree.vars) => {
+                self.value(&parts[0]);
+                self.own_into(&parts[1], slot);
+                self.own_into(&parts[2], slot);
+            }
+            Kind::Logical(op, parts) if !e.is_plain(&self.tree.vars) => {
+                self.own_into(&parts[0], slot);
+                // A truthy left operand of `&&` was owned and is given up.
+                let fresh = slot.fresh && *op != Logic::And;
+                self.own_into(&parts[1], &Slot { fresh, ..slot.clone() });
+            }
+            Kind::Chain(inner) => self.chain(e, inner, Result_::Into(slot.clone())),
+            Kind::Member(m) if m.name.as_deref() == Some("T") && !m.is_super => {
+                self.view(e, m, slot);
+            }
+            Kind::Read(sym) if self.var(*sym).mode != Mode::Plain => {
+                let n = self.next();
+                if self.is_slot(*sym) && self.live.last.contains(&e.span.start) {
+                    let from = self.slot_of(*sym);
+                    self.pending.push(from);
+                }
+                self.retain(n, e, slot, "");
+            }
+            Kind::This | Kind::Global => {
+                let n = self.next();
+                self.retain(n, e, slot, "");
+            }
+            Kind::Member(_) | Kind::Assign(_) if !e.is_plain(&self.tree.vars) => {
+                let n = self.next();
+                let mark = self.pending.len();
+                self.value(e);
+                let drops = self.flush(mark, slot);
+                self.retain(n, e, slot, &drops);
+            }
+            // Never managed, or never counted.
+            _ => {
+                let n = self.next();
+                self.value(e);
+                if !slot.fresh {
+                    let (put, name) = (self.own("put"), &slot.name);
+                    let pre = format!("({name} = {put}(");
+                    // An uncounted value must not look like one that brings a count.
+                    let post = if e.is_plain(&self.tree.vars) {
+                        format!(", {name}))")
+                    } else {
+                        let hold = self.own("hold");
+                        self.wrap(n, e.span, &format!("{pre}{hold}("), &format!("), {name}))"));
+                        return;
+                    };
+                    self.wrap(n, e.span, &pre, &post);
+                }
+            }
+        }
+    }
+
+    /// `(slot = hold(E), drops, slot)`.
+    fn retain(&mut self, n: i32, e: &Expr, slot: &Slot, drops: &str) {
+        let (hold, put, name) = (self.own("hold"), self.own("put"), &slot.name);
+        let tail = if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
+        let (pre, post) = if slot.fresh {
+            (format!("({name} = {hold}("), format!("){tail})"))
+        } else {
+            (format!("({name} = {put}({hold}("), format!("), {name}){tail})"))
+        };
+        self.wrap(n, e.span, &pre, &post);
+    }
+
+    /// `x.T`: an accessor of tensors that makes a new handle.
+    fn view(&mut self, e: &'t Expr, m: &'t Member, slot: &Slot) {
+        let n = self.next();
+        let mark = self.pending.len();
+        let _ = self.held(&m.object);
+        let drops = self.flush(mark, slot);
+        let (view, put, name) = (self.own("view"), self.own("put"), &slot.name);
+        let tail = if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
+        let (pre, post) = if slot.fresh {
+            (format!("({name} = {view}("), format!("){tail})"))
+        } else {
+            (format!("({name} = {put}({view}("), format!("), {name}){tail})"))
+        };
+        self.edits.replace(m.object.span.end, e.span.end, "");
+        self.wrap(n, e.span, &pre, &post);
+    }
+
+    /// Emits a value that goes where nobody counts.
+    fn share(&mut self, e: &'t Expr) {
+        if let Kind::Paren(inner) = &e.kind
+            && inner.span == e.span
+        {
+            // The value of a shorthand property.
+            if let Kind::Read(sym) = &inner.kind
+                && matches!(self.var(*sym).mode, Mode::Slot { .. } | Mode::Borrowed | Mode::Cell)
+            {
+                let n = self.next();
+                let pre = format!("{}: {}(", self.var(*sym).name, self.own("share"));
+                self.wrap(n, e.span, &pre, ")");
+            }
+            return;
+        }
+        if e.is_plain(&self.tree.vars) {
+            self.value(e);
+            return;
+        }
+        let needed = match &e.kind {
+            Kind::Read(sym) => {
+                matches!(self.var(*sym).mode, Mode::Slot { .. } | Mode::Borrowed | Mode::Cell)
+            }
+            Kind::Call(call) => {
+                self.call(e, call, Result_::Shared);
+                return;
+            }
+            Kind::Paren(inner) => return self.share(inner),
+            Kind::This
+            | Kind::Conditional(_)
+            | Kind::Logical(..)
+            | Kind::Sequence(_)
+            | Kind::Assign(_)
+            | Kind::Chain(_) => true,
+            _ => false,
+        };
+        let n = self.next();
+        self.value(e);
+        if needed {
+            let pre = format!("{}(", self.own("share"));
+            self.wrap(n, e.span, &pre, ")");
+        }
+    }
+
+    /// Emits a value that is returned.
+    fn give(&mut self, e: &'t Expr) {
+        if self.unit.is_generator {
+            return self.share(e);
+        }
+        if e.is_plain(&self.tree.vars) {
+            return self.value(e);
+        }
+        let lend = if self.unit.is_async { self.own("hold") } else { self.own("lend") };
+        match &e.kind {
+            Kind::Paren(inner) => self.give(inner),
+            Kind::Sequence(list) => {
+                for (i, e) in list.iter().enumerate() {
+                    if i + 1 == list.len() { self.give(e) } else { self.effect(e) }
+                }
+            }
+            Kind::Conditional(parts) => {
+                self.value(&parts[0]);
+                self.give(&parts[1]);
+                self.give(&parts[2]);
+            }
+            Kind::Logical(op, parts) => {
+                match op {
+                    Logic::And => {
+                        let _ = self.held(&parts[0]);
+                    }
+                    _ => self.give(&parts[0]),
+                }
+                self.give(&parts[1]);
+            }
+            Kind::Call(call) => {
+                let result =
+                    if self.unit.is_async { Result_::Looked } else { Result_::Given };
+                self.call(e, call, result);
+            }
+            Kind::Read(sym)
+                if self.is_slot(*sym)
+                    && self.live.last.contains(&e.span.start)
+                    && !self.unstable.contains(sym) =>
+            {
+                let slot = self.slot_of(*sym);
+                let give = self.own(if self.unit.is_async { "leave" } else { "give" });
+                let n = self.next();
+                self.wrap(n, e.span, &format!("{give}("), &format!(", {slot} = void 0)"));
+            }
+            Kind::Read(_) | Kind::This | Kind::Global => {
+                let n = self.next();
+                self.wrap(n, e.span, &format!("{lend}("), ")");
+            }
+            Kind::Member(_) | Kind::Assign(_) | Kind::Chain(_) => {
+                let n = self.next();
+                let _ = self.held_in_temp(e);
+                self.wrap(n, e.span, &format!("{lend}("), ")");
+            }
+            _ => self.value(e),
+        }
+    }
+
+    fn member(&mut self, m: &'t Member) {
+        let _ = self.held(&m.object);
+        if let Some(key) = &m.computed {
+            self.value(key);
+        }
+    }
+
+    // Assignments.
+
+    fn assign(&mut self, e: &'t Expr, a: &'t Assign) {
+        let _ = e;
+        match a.op {
+            AssignOp::Arithmetic => {
+                if let Target::Member(member) = &a.target
+                    && let Kind::Member(m) = &member.kind
+                {
+                    self.member(m);
+                }
+                self.value(&a.value);
+            }
+            AssignOp::Simple | AssignOp::Logical(_) => {
+                self.store(&a.target, a.op, &a.value, false);
+            }
+        }
+    }
+
+    /// Emits `value` so that it can be stored in `target`. `first`: by a declaration.
+    fn store(&mut self, target: &'t Target, op: AssignOp, value: &'t Expr, first: bool) {
+        match target {
+            Target::Var(sym, at) => match self.var(*sym).mode {
+                Mode::Plain => self.value(value),
+                Mode::Slot { .. } | Mode::Cell => {
+                    let var = self.var(*sym);
+                    let fresh = first && !var.in_loop && var.kind != VarKind::Var;
+                    let name = self.slot_of(*sym);
+                    if is_definition(value) {
+                        // It gets its name from the variable, so nothing may stand between.
+                        self.value(value);
+                        if op == AssignOp::Simple && !fresh {
+                            self.pending.push(name);
+                        }
+                        return;
+                    }
+                    self.own_into(value, &Slot { name: name.clone(), fresh });
+                    self.pending.retain(|s| *s != name);
+                    if self.live.dead_stores.contains(&at.start) && self.is_slot(*sym) {
+                        self.pending.push(name);
+                    }
+                }
+                Mode::Kept { .. } => self.keep(value),
+                Mode::Borrowed | Mode::Shared { .. } => self.share(value),
+            },
+            Target::Global => self.share(value),
+            Target::Member(member) => {
+                if let Kind::Member(m) = &member.kind {
+                    self.member(m);
+                }
+                self.share(value);
+            }
+            Target::Pattern(_) => {
+                let _ = self.held(value);
+                self.pattern_exprs(target);
+            }
+        }
+    }
+
+    fn pattern_exprs(&mut self, target: &'t Target) {
+        if let Target::Pattern(pattern) = target {
+            for e in &pattern.members {
+                if let Kind::Member(m) = &e.kind {
+                    self.member(m);
+                }
+            }
+            pattern.exprs.iter().for_each(|e| self.share(e));
+        }
+    }
+
+    /// Emits a value that a variable keeps for ever.
+    fn keep(&mut self, e: &'t Expr) {
+        match &e.kind {
+            Kind::Paren(inner) => self.keep(inner),
+            // Its count is in flight and never claimed.
+            Kind::Call(call) => self.call(e, call, Result_::Looked),
+            _ if e.is_plain(&self.tree.vars) => self.value(e),
+            Kind::Store(_) | Kind::New(_) | Kind::Await(_) => self.value(e),
+            _ => {
+                let n = self.next();
+                self.value(e);
+                let pre = format!("{}(", self.own("hold"));
+                self.wrap(n, e.span, &pre, ")");
+            }
+        }
+    }
+
+    // Calls.
+
+    fn call(&mut self, e: &'t Expr, call: &'t Call, result: Result_) {
+        let n = self.next();
+        let m = self.next();
+        let mark = self.pending.len();
+        let claims = matches!(result, Result_::Ignored | Result_::Given | Result_::Into(_));
+        let callee = &call.callee;
+        let function = if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p))
+        {
+            self.opaque_call(call);
+            None
+        } else {
+            match &callee.kind {
+                Kind::Member(member) => self.method_call(e, call, member, m, claims, &result),
+                Kind::Read(sym) if self.is_stable_function(*sym, call) => {
+                    Some(self.named_call(call, &self.var(*sym).name))
+                }
+                _ => self.fetched_call(e, call, m, &result),
+            }
+        };
+        self.finish_call(n, e, function, result, mark);
+    }
+
+    /// Wraps a call so that its result is claimed, given, shared or ignored.
+    fn finish_call(
+        &mut self,
+        n: i32,
+        e: &Expr,
+        function: Option<String>,
+        result: Result_,
+        mark: usize,
+    ) {
+        let function = function.unwrap_or_else(|| "void 0".to_owned());
+        let claimed = function != "void 0";
+        match result {
+            Result_::Looked => {}
+            Result_::Shared => {
+                let pre = format!("{}(", self.own("share"));
+                self.wrap(n, e.span, &pre, ")");
+            }
+            Result_::Ignored if claimed => {
+                let pre = format!("{}(", self.own("ignore"));
+                self.wrap(n, e.span, &pre, &format!(", {function})"));
+            }
+            Result_::Ignored => {}
+            Result_::Given => {
+                let pre = format!("{}(", self.own("tail"));
+                self.wrap(n, e.span, &pre, &format!(", {function})"));
+            }
+            Result_::Into(slot) => {
+                let drops = self.flush(mark, &slot);
+                let (own, put, name) = (self.own("own"), self.own("put"), &slot.name);
+                let tail =
+                    if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
+                let (pre, post) = if slot.fresh {
+                    (format!("({name} = {own}("), format!(", {function}){tail})"))
+                } else {
+                    (
+                        format!("({name} = {put}({own}("),
+                        format!(", {function}), {name}){tail})"),
+                    )
+                };
+                self.wrap(n, e.span, &pre, &post);
+            }
+        }
+    }
+
+    /// A function that the present call cannot replace while it runs.
+    fn is_stable_function(&self, sym: Sym, call: &Call) -> bool {
+        let var = self.var(sym);
+        let _ = call;
+        if var.imported || var.exposed || self.tree.dynamic {
+            return false;
+        }
+        match var.kind {
+            VarKind::Const => true,
+            VarKind::Other => var.assigned == 0 && !var.pattern && !var.redeclared,
+            _ => var.assigned == 0 && !var.pattern && !var.redeclared,
+        }
+    }
+
+    /// Operands of all arguments; the last one is wrapped so that the callee is asked about.
+    fn arguments(&mut self, call: &'t Call, ask: &str, mut named: Vec<String>, always: bool) {
+        let count = call.args.len();
+        let n = self.next();
+        let mut check = !named.is_empty();
+        let mut last_check = false;
+        for (i, a) in call.args.iter().enumerate() {
+            let operand = if a.spread {
+                self.share(&a.value);
+                Operand::default()
+            } else {
+                self.held(&a.value)
+            };
+            check |= operand.check;
+            if i + 1 == count {
+                last_check = operand.check;
+            } else if operand.check
+                && let Some(text) = operand.text
+            {
+                named.push(text);
+            }
+        }
+        let _ = last_check;
+        if (check || always)
+            && let Some(last) = call.args.last()
+        {
+            let names: String = named.iter().map(|t| format!("{t}, ")).collect();
+            self.wrap(n, last.value.span, &format!("{ask}{names}"), ")");
+        }
+    }
+
+    /// `f(a, b)` with a name for `f` that means the same before and after.
+    fn named_call(&mut self, call: &'t Call, name: &str) -> String {
+        let ask = format!("{}({name}, ", self.own("ask"));
+        self.arguments(call, &ask, vec![], false);
+        name.to_owned()
+    }
+
+    /// `o.m(a)`: the method is fetched once, before the arguments, and asked about.
+    fn method_call(
+        &mut self,
+        e: &'t Expr,
+        call: &'t Call,
+        member: &'t Member,
+        n: i32,
+        claims: bool,
+        result: &Result_,
+    ) -> Option<String> {
+        let receiver_plain = member.is_super || self.is_uncounted(&member.object);
+        let args_uncounted =
+            call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value));
+        let ignored = matches!(result, Result_::Ignored);
+        if receiver_plain && args_uncounted && (!claims || ignored) {
+            self.member(member);
+            call.args.iter().for_each(|a| self.value(&a.value));
+            return None;
+        }
+        let function = self.raw();
+        let m = self.next();
+        let operand =
+            if member.is_super { Operand { text: Some("this".into()), check: false } } else { self.held(&member.object) };
+        let receiver = match &operand.text {
+            Some(text) => text.clone(),
+            None => {
+                let raw = self.raw();
+                let (pre, post) = guarded(&member.object);
+                self.wrap(m, member.object.span, &format!("({raw} = {pre}"), &format!("{post})"));
+                raw
+            }
+        };
+        if let Some(key) = &member.computed {
+            self.value(key);
+        }
+        let text = quote(&call.text);
+        let named = if operand.check { vec![receiver.clone()] } else { vec![] };
+        if call.args.is_empty() {
+            let fetch = format!("{}({}({function} = ", self.own("call"), self.own("fn"));
+            let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
+            self.edits.replace(call.open, call.open + 1, format!(", {text}{known}), {receiver}"));
+            self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
+        } else {
+            let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
+            self.arguments(call, &ask, named, true);
+            let fetch = format!("{}({function} = ", self.own("call"));
+            self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
+            self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
+        }
+        Some(function)
+    }
+
+    /// Any other callee: its value is fetched before the arguments.
+    fn fetched_call(
+        &mut self,
+        e: &'t Expr,
+        call: &'t Call,
+        n: i32,
+        result: &Result_,
+    ) -> Option<String> {
+        let looked = matches!(result, Result_::Looked | Result_::Shared);
+        let ignored = matches!(result, Result_::Ignored) && matches!(call.callee.kind, Kind::Global);
+        if (looked || ignored)
+            && self.is_uncounted(&call.callee)
+            && call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value))
+        {
+            self.value(&call.callee);
+            call.args.iter().for_each(|a| self.value(&a.value));
+            return None;
+        }
+        let function = self.raw();
+        let m = self.next();
+        self.value(&call.callee);
+        let (pre, post) = guarded(&call.callee);
+        self.wrap(m, call.callee.span, pre, post);
+        let text = quote(&call.text);
+        if call.args.is_empty() {
+            let fetch = format!("{}({}({function} = ", self.own("call"), self.own("fn"));
+            self.edits.replace(call.open, call.open + 1, format!(", {text}), void 0"));
+            self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
+        } else {
+            let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
+            self.arguments(call, &ask, vec![], true);
+            let fetch = format!("{}({function} = ", self.own("call"));
+            self.edits.replace(call.open, call.open + 1, ", void 0, ");
+            self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
+        }
+        Some(function)
+    }
+
+    /// A call that is left as it stands: everything it gets is shared.
+    fn opaque_call(&mut self, call: &'t Call) {
+        match &call.callee.kind {
+            Kind::Member(m) => {
+                self.share(&m.object);
+                m.computed.iter().for_each(|c| self.value(c));
+            }
+            Kind::Paren(inner) => self.opaque_callee(inner),
+            _ => self.value(&call.callee),
+        }
+        call.args.iter().for_each(|a| self.share(&a.value));
+    }
+
+    fn opaque_callee(&mut self, e: &'t Expr) {
+        match &e.kind {
+            Kind::Paren(inner) => self.opaque_callee(inner),
+            Kind::Member(m) => {
+                self.share(&m.object);
+                m.computed.iter().for_each(|c| self.value(c));
+            }
+            Kind::Chain(inner) => self.links(inner, true),
+            _ => self.value(e),
+        }
+    }
+
+    /// Neither evaluation nor value of this operand needs counting.
+    fn is_uncounted(&self, e: &Expr) -> bool {
+        match &e.kind {
+            Kind::Plain | Kind::Global | Kind::Function(_) => true,
+            Kind::Read(sym) => matches!(
+                self.var(*sym).mode,
+                Mode::Plain | Mode::Kept { .. } | Mode::Shared { .. }
+            ),
+            Kind::Member(m) => {
+                m.name.as_deref() != Some("T")
+                    && self.is_uncounted(&m.object)
+                    && m.computed.as_ref().is_none_or(|c| self.is_uncounted(c))
+            }
+            Kind::Paren(inner) => self.is_uncounted(inner),
+            Kind::Operator(list) => list.iter().all(|e| self.is_uncounted(e)),
+            _ => false,
+        }
+    }
+
+    // Optional chains.
+
+    fn chain(&mut self, e: &'t Expr, inner: &'t Expr, result: Result_) {
+        if let Kind::Call(call) = &inner.kind
+            && !call.optional
+            && let Kind::Member(m) = &call.callee.kind
+            && m.optional
+            && !has_chain(&m.object)
+        {
+            return self.optional_method(e, call, m, result);
+        }
+        let n = self.next();
+        let mark = self.pending.len();
+        self.links(inner, false);
+        match result {
+            Result_::Looked | Result_::Ignored => {}
+            Result_::Shared => {
+                let pre = format!("{}(", self.own("share"));
+                self.wrap(n, e.span, &pre, ")");
+            }
+            Result_::Given => {
+                let pre = format!("{}(", self.own("lend"));
+                self.wrap(n, e.span, &pre, ")");
+            }
+            Result_::Into(slot) => {
+                let drops = self.flush(mark, &slot);
+                self.retain(n, e, &slot, &drops);
+            }
+        }
+    }
+
+    /// `o?.m(a)`: `((r = o) == null ? undefined : r.m(a))`.
+    fn optional_method(&mut self, e: &'t Expr, call: &'t Call, m: &'t Member, result: Result_) {
+        let n = self.next();
+        let inner = self.next();
+        let mark = self.pending.len();
+        let operand = self.held(&m.object);
+        let receiver = self.raw();
+        let function = self.raw();
+        let text = quote(&call.text);
+        let named = if operand.check { vec![receiver.clone()] } else { vec![] };
+        let link = m.object.span.end;
+        let at = self.skip_link(link);
+        // Text from the object to the property: `?.name` or `?.[key]`.
+        let (pre, post);
+        let mut slot_text = String::new();
+        match &result {
+            Result_::Into(slot) if slot.fresh => {
+                slot_text = slot.name.clone();
+                pre = format!("{slot_text} = {}(", self.own("own"));
+                post = format!(", {function})");
+            }
+            Result_::Into(slot) => {
+                slot_text = slot.name.clone();
+                pre = format!("{slot_text} = {}({}(", self.own("put"), self.own("own"));
+                post = format!(", {function}), {slot_text})");
+            }
+            Result_::Ignored => {
+                pre = format!("{}(", self.own("ignore"));
+                post = format!(", {function})");
+            }
+            Result_::Given => {
+                pre = format!("{}(", self.own("tail"));
+                post = format!(", {function})");
+            }
+            Result_::Shared => {
+                pre = format!("{}(", self.own("share"));
+                post = ")".to_owned();
+            }
+            Result_::Looked => (pre, post) = (String::new(), String::new()),
+        }
+        // Where the chain stops, a slot that is not fresh still has to give up its old value.
+        let stop = match &result {
+            Result_::Into(slot) if !slot.fresh => {
+                format!("{0} = {1}(void 0, {0})", slot.name, self.own("put"))
+            }
+            _ => "void 0".to_owned(),
+        };
+        let call_text = self.own("call");
+        let fetch = if call.args.is_empty() { format!("{call_text}({}({function} = {receiver}", self.own("fn")) } else { format!("{call_text}({function} = {receiver}") };
+        let computed = self.source.as_bytes().get(at as usize) == Some(&b'[');
+        let dot = if computed { "" } else { "." };
+        self.edits.replace(link, at, format!(") == null ? {stop} : {pre}{fetch}{dot}"));
+        if let Some(key) = &m.computed {
+            self.value(key);
+        }
+        if call.args.is_empty() {
+            let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
+            self.edits.replace(call.open, call.open + 1, format!(", {text}{known}), {receiver}"));
+        } else {
+            self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
+            let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
+            self.arguments(call, &ask, named, true);
+        }
+        let drops = match &result {
+            Result_::Into(slot) => self.flush(mark, slot),
+            _ => String::new(),
+        };
+        let (open, close) = if drops.is_empty() {
+            ("(", format!("{post})"))
+        } else {
+            ("((", format!("{post}){drops}, {slot_text})"))
+        };
+        self.wrap(n, e.span, open, &close);
+        let object = Span { start: m.object.span.start, end: m.object.span.start };
+        self.wrap(inner, object, &format!("({receiver} = "), "");
+    }
+
+    /// Offset after `?.` of an optional link whose object ends at `from`.
+    fn skip_link(&self, from: u32) -> u32 {
+        let rest = &self.source[from as usize..];
+        from + rest.find("?.").map_or(0, |n| n as u32 + 2)
+    }
+
+    /// Links of a chain that stays as it is: receivers and arguments are shared.
+    fn links(&mut self, e: &'t Expr, called: bool) {
+        match &e.kind {
+            Kind::Call(call) => {
+                self.links(&call.callee, true);
+                call.args.iter().for_each(|a| self.share(&a.value));
+            }
+            Kind::Member(m) => {
+                self.links(&m.object, called);
+                m.computed.iter().for_each(|c| self.value(c));
+            }
+            _ if called => self.share(e),
+            _ => {
+                let _ = self.held(e);
+            }
+        }
+    }
+}
+
+/// A function or class, perhaps in parentheses: an assignment would name it.
+fn is_definition(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Paren(inner) => is_definition(inner),
+        Kind::Function(_) | Kind::Store(_) => true,
+        _ => false,
+    }
+}
+
+fn has_chain(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Call(c) => c.optional || has_chain(&c.callee),
+        Kind::Member(m) => m.optional || has_chain(&m.object),
+        _ => false,
+    }
+}
+
+fn leads_to_member(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Paren(inner) => leads_to_member(inner),
+        Kind::Member(_) | Kind::Chain(_) => true,
+        _ => false,
+    }
+}
+
+/// Variables that an expression assigns.
+fn assigned_in(e: &Expr, into: &mut HashSet<Sym>) {
+    if let Kind::Assign(a) = &e.kind {
+        match &a.target {
+            Target::Var(sym, _) => {
+                into.insert(*sym);
+            }
+            Target::Pattern(pattern) => into.extend(&pattern.vars),
+            _ => {}
+        }
+    }
+    e.children(&mut |c| assigned_in(c, into));
+}
+
+fn ends_abruptly(s: &Stmt) -> bool {
+    match &s.kind {
+        StmtKind::Return(_) | StmtKind::Throw(_) | StmtKind::Break(_) | StmtKind::Continue(_) => {
+            true
+        }
+        StmtKind::Block(list) => list.last().is_some_and(ends_abruptly),
+        _ => false,
+    }
+}
+
+/// Ends in `}` without being closed by it, as `x = function () {}`.
+fn needs_semicolon(s: &Stmt) -> bool {
+    matches!(
+        s.kind,
+        StmtKind::Expr(_) | StmtKind::Declare(_) | StmtKind::DoWhile(..) | StmtKind::Export(_)
+    )
+}
+
+/// Text that keeps an assignment from naming a function.
+fn guarded(e: &Expr) -> (&'static str, &'static str) {
+    if is_definition(e) { ("(0, ", ")") } else { ("", "") }
+}
+
+fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

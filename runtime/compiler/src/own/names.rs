@@ -1,0 +1,54 @@
+//! Names of the compiler's own variables: never the user's.
+
+use std::collections::HashMap;
+
+use super::tree::{Mode, Sym, Tree};
+
+pub(crate) struct Names {
+    prefix: String,
+    /// The variable that holds the runtime half.
+    pub runtime: String,
+    slots: HashMap<Sym, String>,
+}
+
+impl Names {
+    /// Chooses a prefix that no name in the source continues.
+    pub fn new(source: &str, tree: &Tree) -> Self {
+        let mut prefix = "$".to_owned();
+        while is_used(source, &prefix) {
+            prefix.push_str(if prefix.ends_with('_') { "$" } else { "_" });
+        }
+        let mut slots: HashMap<Sym, String> = HashMap::new();
+        let mut taken: HashMap<&str, u32> = HashMap::new();
+        for (sym, var) in tree.vars.iter().enumerate() {
+            if matches!(var.mode, Mode::Slot { .. } | Mode::Cell) {
+                let count = taken.entry(&var.name).or_default();
+                let suffix = if *count > 0 { format!("_{count}") } else { String::new() };
+                *count += 1;
+                // A digit keeps them apart from the runtime's name.
+                slots.insert(sym, format!("{prefix}0{}{suffix}", var.name));
+            }
+        }
+        Self { runtime: format!("{prefix}own"), prefix, slots }
+    }
+
+    pub fn slot(&self, sym: Sym) -> String {
+        self.slots.get(&sym).cloned().unwrap_or_else(|| format!("{}0_{sym}", self.prefix))
+    }
+
+    pub fn temp(&self, n: usize) -> String {
+        format!("{}{n}", self.prefix)
+    }
+
+    /// A temporary that holds no count.
+    pub fn raw(&self, n: usize) -> String {
+        format!("{}{n}_", self.prefix)
+    }
+}
+
+fn is_used(source: &str, prefix: &str) -> bool {
+    source.match_indices(prefix).any(|(at, _)| {
+        let next = source[at + prefix.len()..].chars().next();
+        next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '\\'))
+    })
+}
