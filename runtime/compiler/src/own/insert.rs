@@ -37,6 +37,7 @@ pub(crate) fn insert(source: &str, tree: &Tree, names: &Names) -> Edits {
             edits: &mut edits,
             seq: &mut seq,
             pending: vec![],
+            busy: vec![],
             unstable: HashSet::new(),
             slots: BTreeSet::new(),
             cells: BTreeSet::new(),
@@ -65,6 +66,13 @@ struct Operand {
     check: bool,
 }
 
+/// A point in emission: what is pending or in use since then belongs to one consumer.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    pending: usize,
+    busy: usize,
+}
+
 /// What happens to a call's result.
 #[derive(Clone, Debug)]
 enum Result_ {
@@ -87,6 +95,8 @@ struct Inserter<'t> {
     seq: &'t mut i32,
     /// Slots to be dropped once their consumer has returned.
     pending: Vec<String>,
+    /// Slots of variables that consumers in progress use as operands.
+    busy: Vec<String>,
     /// Variables that the present expression assigns while it may still use old values.
     unstable: HashSet<Sym>,
     slots: BTreeSet<String>,
@@ -167,10 +177,18 @@ impl<'t> Inserter<'t> {
 
     /// Drops of what became pending since `mark`, once the value is in `slot`. The slot's own
     /// old value was given up when the new one came.
-    fn flush(&mut self, mark: usize, slot: &Slot) -> String {
-        let mut done = self.pending.split_off(mark);
-        done.retain(|s| *s != slot.name);
-        self.drops(&done)
+    fn flush(&mut self, mark: Mark, slot: &Slot) -> String {
+        let mut done = self.pending.split_off(mark.pending);
+        done.retain(|s| *s != slot.name && !s.is_empty());
+        self.busy.truncate(mark.busy);
+        // A consumer further out still uses these as operands.
+        let (later, now): (Vec<_>, Vec<_>) = done.into_iter().partition(|s| self.busy.contains(s));
+        self.pending.extend(later);
+        self.drops(&now)
+    }
+
+    fn mark(&self) -> Mark {
+        Mark { pending: self.pending.len(), busy: self.busy.len() }
     }
 
     // Units.
@@ -466,8 +484,11 @@ impl<'t> Inserter<'t> {
         }
         let outer = std::mem::replace(&mut self.unstable, assigned);
         let pending = std::mem::take(&mut self.pending);
+        let busy = std::mem::take(&mut self.busy);
         emit(self, e);
-        let done = std::mem::replace(&mut self.pending, pending);
+        self.busy = busy;
+        let mut done = std::mem::replace(&mut self.pending, pending);
+        done.retain(|s| !s.is_empty());
         self.unstable = outer;
         self.release(&done);
         done
@@ -492,7 +513,12 @@ impl<'t> Inserter<'t> {
             return;
         }
         let drops = self.drops(&pending);
-        self.wrap(n, e.span, &format!("({result} = "), &format!("{drops}, {result})"));
+        let (open, close) = match e.kind {
+            Kind::Sequence(_) => ("(", ")"),
+            _ => guarded(e),
+        };
+        let pre = format!("({result} = {open}");
+        self.wrap(n, e.span, &pre, &format!("{close}{drops}, {result})"));
     }
 
     // Expressions.
@@ -551,11 +577,7 @@ impl<'t> Inserter<'t> {
             Kind::Assign(a) => self.assign(e, a),
             Kind::Conditional(parts) => parts.iter().for_each(|e| self.value(e)),
             Kind::Logical(_, parts) => parts.iter().for_each(|e| self.value(e)),
-            Kind::Sequence(list) => {
-                for (i, e) in list.iter().enumerate() {
-                    if i + 1 == list.len() { self.value(e) } else { self.effect(e) }
-                }
-            }
+            Kind::Sequence(list) => self.sequence(list, |i, e| i.value(e)),
             Kind::Paren(inner) => self.value(inner),
             Kind::Chain(inner) => self.chain(e, inner, Result_::Looked),
             Kind::Await(inner) => self.share(inner),
@@ -570,8 +592,9 @@ impl<'t> Inserter<'t> {
             Mode::Plain | Mode::Kept { .. } | Mode::Shared { .. } => Operand::default(),
             Mode::Borrowed => named(true),
             Mode::Slot { .. } if !self.unstable.contains(&sym) => {
+                let slot = self.slot_of(sym);
+                self.busy.push(slot.clone());
                 if self.live.last.contains(&e.span.start) {
-                    let slot = self.slot_of(sym);
                     self.pending.push(slot);
                 }
                 named(true)
@@ -614,7 +637,7 @@ impl<'t> Inserter<'t> {
         // Operands of `e` are flushed when `e` is in its slot, the slot itself later.
         let mark = self.pending.len();
         let slot = self.temp();
-        let own = self.pending.remove(mark);
+        let own = self.pending.pop().unwrap_or_default();
         self.own_into(e, &slot);
         self.pending.insert(mark, own);
         Operand { text: Some(slot.name), check: true }
@@ -625,15 +648,19 @@ impl<'t> Inserter<'t> {
         match &e.kind {
             Kind::Paren(inner) => self.own_into(inner, slot),
             Kind::Call(call) => self.call(e, call, Result_::Into(slot.clone())),
-            Kind::Sequence(list) => {
-                for (i, e) in list.iter().enumerate() {
-                    if i + 1 == list.len() { self.own_into(e, slot) } else { self.effect(e) }
-                }
-            }
+            Kind::Sequence(list) => self.sequence(list, |i, e| i.own_into(e, slot)),
             Kind::Conditional(parts) if !e.is_plain(&self.tree.vars) => {
                 self.value(&parts[0]);
                 self.own_into(&parts[1], slot);
                 self.own_into(&parts[2], slot);
+            }
+            // The right operand may still read what the slot holds.
+            Kind::Logical(..) if !slot.fresh && !e.is_plain(&self.tree.vars) => {
+                let n = self.next();
+                let temp = self.held_in_temp(e).text.unwrap_or_default();
+                let (put, name) = (self.own("put"), &slot.name);
+                let pre = format!("({name} = {put}(");
+                self.wrap(n, e.span, &pre, &format!(", {name}), {temp} = void 0, {name})"));
             }
             Kind::Logical(op, parts) if !e.is_plain(&self.tree.vars) => {
                 self.own_into(&parts[0], slot);
@@ -659,7 +686,7 @@ impl<'t> Inserter<'t> {
             }
             Kind::Member(_) | Kind::Assign(_) if !e.is_plain(&self.tree.vars) => {
                 let n = self.next();
-                let mark = self.pending.len();
+                let mark = self.mark();
                 self.value(e);
                 let drops = self.flush(mark, slot);
                 self.retain(n, e, slot, &drops);
@@ -700,7 +727,7 @@ impl<'t> Inserter<'t> {
     /// `x.T`: an accessor of tensors that makes a new handle.
     fn view(&mut self, e: &'t Expr, m: &'t Member, slot: &Slot) {
         let n = self.next();
-        let mark = self.pending.len();
+        let mark = self.mark();
         let _ = self.held(&m.object);
         let drops = self.flush(mark, slot);
         let (view, put, name) = (self.own("view"), self.own("put"), &slot.name);
@@ -742,10 +769,10 @@ impl<'t> Inserter<'t> {
                 return;
             }
             Kind::Paren(inner) => return self.share(inner),
+            Kind::Sequence(list) => return self.sequence(list, |i, e| i.share(e)),
             Kind::This
             | Kind::Conditional(_)
             | Kind::Logical(..)
-            | Kind::Sequence(_)
             | Kind::Assign(_)
             | Kind::Chain(_) => true,
             _ => false,
@@ -769,11 +796,7 @@ impl<'t> Inserter<'t> {
         let lend = if self.unit.is_async { self.own("hold") } else { self.own("lend") };
         match &e.kind {
             Kind::Paren(inner) => self.give(inner),
-            Kind::Sequence(list) => {
-                for (i, e) in list.iter().enumerate() {
-                    if i + 1 == list.len() { self.give(e) } else { self.effect(e) }
-                }
-            }
+            Kind::Sequence(list) => self.sequence(list, |i, e| i.give(e)),
             Kind::Conditional(parts) => {
                 self.value(&parts[0]);
                 self.give(&parts[1]);
@@ -813,6 +836,14 @@ impl<'t> Inserter<'t> {
                 self.wrap(n, e.span, &format!("{lend}("), ")");
             }
             _ => self.value(e),
+        }
+    }
+
+    /// Emits all but the last as ignored.
+    fn sequence(&mut self, list: &'t [Expr], last: impl FnOnce(&mut Self, &'t Expr)) {
+        if let Some((end, before)) = list.split_last() {
+            before.iter().for_each(|e| self.effect(e));
+            last(self, end);
         }
     }
 
@@ -860,7 +891,8 @@ impl<'t> Inserter<'t> {
                         return;
                     }
                     self.own_into(value, &Slot { name: name.clone(), fresh });
-                    self.pending.retain(|s| *s != name);
+                    // Its old value was given up when the new one came.
+                    self.pending.iter_mut().filter(|s| **s == name).for_each(String::clear);
                     if self.live.dead_stores.contains(&at.start) && self.is_slot(*sym) {
                         self.pending.push(name);
                     }
@@ -897,6 +929,7 @@ impl<'t> Inserter<'t> {
     fn keep(&mut self, e: &'t Expr) {
         match &e.kind {
             Kind::Paren(inner) => self.keep(inner),
+            Kind::Sequence(list) => self.sequence(list, |i, e| i.keep(e)),
             // Its count is in flight and never claimed.
             Kind::Call(call) => self.call(e, call, Result_::Looked),
             _ if e.is_plain(&self.tree.vars) => self.value(e),
@@ -915,7 +948,7 @@ impl<'t> Inserter<'t> {
     fn call(&mut self, e: &'t Expr, call: &'t Call, result: Result_) {
         let n = self.next();
         let m = self.next();
-        let mark = self.pending.len();
+        let mark = self.mark();
         let claims = matches!(result, Result_::Ignored | Result_::Given | Result_::Into(_));
         let callee = &call.callee;
         let function = if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p))
@@ -941,9 +974,12 @@ impl<'t> Inserter<'t> {
         e: &Expr,
         function: Option<String>,
         result: Result_,
-        mark: usize,
+        mark: Mark,
     ) {
         let function = function.unwrap_or_else(|| "void 0".to_owned());
+        if !matches!(result, Result_::Into(_)) {
+            self.busy.truncate(mark.busy);
+        }
         let claimed = function != "void 0";
         match result {
             Result_::Looked => {}
@@ -1176,7 +1212,7 @@ impl<'t> Inserter<'t> {
             return self.optional_method(e, call, m, result);
         }
         let n = self.next();
-        let mark = self.pending.len();
+        let mark = self.mark();
         self.links(inner, false);
         match result {
             Result_::Looked | Result_::Ignored => {}
@@ -1199,7 +1235,7 @@ impl<'t> Inserter<'t> {
     fn optional_method(&mut self, e: &'t Expr, call: &'t Call, m: &'t Member, result: Result_) {
         let n = self.next();
         let inner = self.next();
-        let mark = self.pending.len();
+        let mark = self.mark();
         let operand = self.held(&m.object);
         let receiver = self.raw();
         let function = self.raw();
