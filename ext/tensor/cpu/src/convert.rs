@@ -1,7 +1,6 @@
 //! Elements from one dtype, layout or place to another.
 
 use crate::isa::{Isa, Kernel, dispatch};
-use half::{bf16, f16};
 use mlrun_tensor_core::DType;
 
 /// Copies `n` elements that lie `step` bytes apart into a buffer; halves become float32.
@@ -162,28 +161,6 @@ fn narrow_f16(v: f32) -> u16 {
     (h | sign) as u16
 }
 
-/// An element type that [`cast`] can read and write.
-pub trait Element: Copy + Send + Sync + 'static {
-    const DTYPE: DType;
-}
-
-macro_rules! elements {
-    ($($t:ty = $d:ident),*) => {
-        $(impl Element for $t { const DTYPE: DType = DType::$d; })*
-    };
-}
-elements!(
-    f32 = F32,
-    f16 = F16,
-    bf16 = BF16,
-    f64 = F64,
-    i8 = I8,
-    u8 = U8,
-    i16 = I16,
-    i32 = I32,
-    i64 = I64
-);
-
 /// Conversion between element types with C's and PyTorch's meaning: floats truncate towards
 /// zero (and saturate where C leaves it open), integers wrap.
 pub trait CastTo<T> {
@@ -341,6 +318,7 @@ impl<S: PartialEq + Default + Copy> Kernel for TruthLoop<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use half::{bf16, f16};
 
     #[test]
     fn every_half_survives_the_way_to_float32_and_back() {

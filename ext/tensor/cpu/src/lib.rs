@@ -4,18 +4,26 @@
 //! not depend on the number of threads. Shapes, dtypes, ownership and gradients are decided by
 //! `mlrun_tensor_core` before a kernel runs.
 
+pub mod adam;
+pub mod backend;
 mod convert;
+pub mod copy;
 pub mod elementwise;
 mod erf64;
 pub mod gemm;
+pub mod index;
 pub mod isa;
 pub mod lanes;
 pub mod math;
 mod ptr;
+pub mod random;
+pub mod reduce;
 pub mod scratch;
 mod simd;
+pub mod softmax;
 pub mod strided;
 pub mod threads;
 
+pub use backend::CpuBackend;
 pub use scratch::NoScratch;
 pub use threads::Threads;

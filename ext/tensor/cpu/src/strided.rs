@@ -44,6 +44,11 @@ impl<const N: usize> Walk<N> {
         Walk { outer: merged, inner, inner_strides }
     }
 
+    /// The dimensions around the inner one, outermost first.
+    pub fn outer(&self) -> &[(usize, [isize; N])] {
+        &self.outer
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.outer.iter().map(|d| d.0).product::<usize>() * self.inner

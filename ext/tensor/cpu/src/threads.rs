@@ -12,7 +12,7 @@
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
@@ -84,6 +84,12 @@ impl Threads {
         let pool = Threads { shared, count: AtomicUsize::new(1), workers: Mutex::new(Vec::new()) };
         pool.set_count(count);
         pool
+    }
+
+    /// The pool of one thread, for kernels that run inside a task.
+    pub fn alone() -> &'static Threads {
+        static ALONE: OnceLock<Threads> = OnceLock::new();
+        ALONE.get_or_init(|| Threads::new(1))
     }
 
     /// A pool with a thread for each processor that this process may use.

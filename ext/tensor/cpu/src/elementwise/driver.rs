@@ -40,15 +40,8 @@ fn loop_dtype(dtype: DType) -> DType {
     }
 }
 
-/// Elements on the stack, aligned for any vector.
-#[repr(align(64))]
-struct Buffer([u8; BLOCK * 8]);
-
-impl Buffer {
-    fn new() -> std::mem::MaybeUninit<Buffer> {
-        std::mem::MaybeUninit::uninit()
-    }
-}
+/// Elements on the stack, of up to 8 bytes each.
+type Buffer = std::mem::MaybeUninit<[u64; BLOCK]>;
 
 /// One operand within a run.
 #[derive(Clone, Copy)]
@@ -148,7 +141,7 @@ unsafe fn run_lanes(f: Loop, out: Lane, ins: [Lane; 3], count: usize, n: usize, 
         // SAFETY: passed on to the caller; no input shares the output's bytes.
         return unsafe { f(out.ptr, ptrs, n, p) };
     }
-    let mut buffers = [Buffer::new(), Buffer::new(), Buffer::new(), Buffer::new()];
+    let mut buffers = [Buffer::uninit(); 4];
     let bases = buffers.each_mut().map(|b| b.as_mut_ptr().cast::<u8>());
     for at in (0..n).step_by(BLOCK) {
         let m = BLOCK.min(n - at);

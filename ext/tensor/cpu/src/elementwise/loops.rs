@@ -187,20 +187,20 @@ fn mask<E: OfMask>(dtype: DType) -> Option<Loop> {
 macro_rules! bit_loops {
     ($op:tt, $dtype:expr) => {{
         macro_rules! width {
-                    ($t:ty) => {{
-                        /// # Safety
-                        /// As [`Loop`].
-                        unsafe fn f(out: *mut u8, ins: [*const u8; 3], n: usize, _: &Params) {
-                            let (out, a, b) =
-                                (out.cast::<$t>(), ins[0].cast::<$t>(), ins[1].cast::<$t>());
-                            for i in 0..n {
-                                // SAFETY: the caller of the loop vouches for `n` elements.
-                                unsafe { *out.add(i) = *a.add(i) $op *b.add(i) };
+                        ($t:ty) => {{
+                            /// # Safety
+                            /// As [`Loop`].
+                            unsafe fn f(out: *mut u8, ins: [*const u8; 3], n: usize, _: &Params) {
+                                let (out, a, b) =
+                                    (out.cast::<$t>(), ins[0].cast::<$t>(), ins[1].cast::<$t>());
+                                for i in 0..n {
+                                    // SAFETY: the caller of the loop vouches for `n` elements.
+                                    unsafe { *out.add(i) = *a.add(i) $op *b.add(i) };
+                                }
                             }
-                        }
-                        Some(f as Loop)
-                    }};
-                }
+                            Some(f as Loop)
+                        }};
+                    }
         match $dtype {
             DType::I8 | DType::U8 | DType::Bool => width!(u8),
             DType::I16 => width!(u16),
