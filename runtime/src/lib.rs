@@ -1,1 +1,30 @@
+//! mlrun as a library: a JavaScript isolate with the tensor library in it.
+//!
+//! ```no_run
+//! let mut runtime = mlrun::Runtime::new(mlrun::RuntimeOptions::default())?;
+//! let exit = runtime.run_main("train.js".as_ref(), &[])?;
+//! # Ok::<(), mlrun::Error>(())
+//! ```
+//!
+//! A runtime belongs to the thread that made it. The binary `mlrun` is a thin user of this
+//! library; nothing here ends the process, prints, or installs signal handlers.
 
+pub mod cli;
+mod error;
+mod loader;
+mod memory;
+mod report;
+mod runtime;
+mod snapshot;
+
+pub use deno_core::v8;
+pub use error::Error;
+pub use loader::CacheDir;
+pub use loader::LoadError;
+pub use loader::LoadErrorKind;
+pub use loader::Location;
+pub use loader::Stats;
+pub use mlrun_globals::Exit;
+pub use report::Report;
+pub use runtime::Runtime;
+pub use runtime::RuntimeOptions;

@@ -1,1 +1,7 @@
-fn main() {}
+//! The binary `mlrun`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mlrun::cli::main()
+}

@@ -1,0 +1,91 @@
+// Sets up `globalThis` in the snapshot, and finishes at run time what must not be in it.
+
+import { core, internals, primordials } from "ext:core/mod.js";
+import { op_mlrun_use_colour, op_set_format_exception_callback } from "ext:core/ops";
+import { event, performance, scope, setNoColorFns, Window } from "ext:mlrun_globals/02_scope.js";
+
+const {
+  ArrayPrototypePush,
+  ErrorPrototype,
+  ObjectDefineProperty,
+  ObjectPrototypeIsPrototypeOf,
+  ObjectSetPrototypeOf,
+} = primordials;
+
+const { getDefaultInspectOptions, inspect, quoteString } = core.loadExtScript(
+  "ext:deno_web/01_console.js",
+);
+
+core.defineGlobalProperties(globalThis, scope);
+ObjectSetPrototypeOf(globalThis, Window.prototype);
+ObjectDefineProperty(globalThis, "self", {
+  __proto__: null,
+  value: globalThis,
+  writable: true,
+  enumerable: true,
+  configurable: true,
+});
+event.setEventTargetData(globalThis);
+event.saveGlobalThisReference(globalThis);
+event.defineEventHandler(globalThis, "error");
+event.defineEventHandler(globalThis, "unhandledrejection");
+
+// Callbacks of extensions that are due once per isolate, after the fast ops are in place.
+const starters = [];
+internals.onStart = (callback) => {
+  ArrayPrototypePush(starters, callback);
+};
+
+function onUnhandledRejection(promise, reason) {
+  const rejection = new event.PromiseRejectionEvent("unhandledrejection", {
+    cancelable: true,
+    promise,
+    reason,
+  });
+  globalThis.dispatchEvent(rejection);
+  return rejection.defaultPrevented;
+}
+
+// Text of a thrown value that is not an Error. `null` leaves Errors to the native side.
+function formatThrown(value) {
+  if (ObjectPrototypeIsPrototypeOf(ErrorPrototype, value)) {
+    return null;
+  }
+  const text = typeof value === "string"
+    ? quoteString(value, getDefaultInspectOptions())
+    : inspect(value);
+  return `Uncaught ${text}`;
+}
+
+function start() {
+  delete globalThis.__mlrunStart;
+  delete globalThis.__bootstrap;
+  delete globalThis.Deno;
+  // There because of a V8 flag; programs find gc() in the library.
+  delete globalThis.gc;
+
+  const noColour = (fd) => {
+    let known;
+    return () => known ??= !op_mlrun_use_colour(fd);
+  };
+  setNoColorFns(noColour(1), noColour(2));
+  performance.setTimeOrigin();
+  op_set_format_exception_callback(formatThrown);
+  core.setReportExceptionCallback(event.reportException);
+  core.setUnhandledPromiseRejectionHandler(onUnhandledRejection);
+
+  if (starters.length > 0) {
+    core.loadExtScript("ext:mlrun_globals/03_fast_ops.js");
+    for (let i = 0; i < starters.length; i++) {
+      starters[i]();
+    }
+  }
+}
+
+ObjectDefineProperty(globalThis, "__mlrunStart", {
+  __proto__: null,
+  value: start,
+  writable: true,
+  enumerable: false,
+  configurable: true,
+});

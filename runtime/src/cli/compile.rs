@@ -1,0 +1,76 @@
+//! `mlrun compile`: shows what the compiler makes of a file, without running it.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use mlrun_globals::stdio::Stream;
+
+use super::path_arg;
+use crate::loader;
+use crate::report::Report;
+
+#[derive(Debug, Args)]
+pub(super) struct CompileArgs {
+    #[command(flatten)]
+    action: Action,
+    file: OsString,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Action {
+    /// Print the emitted code
+    #[arg(long)]
+    print: bool,
+    /// Write the emitted code to FILE.out.js and its source map to FILE.out.js.map
+    #[arg(long)]
+    emit: bool,
+}
+
+/// Compiles the file; returns the exit code.
+pub(super) fn compile(args: &CompileArgs) -> i32 {
+    let path = path_arg(args.file.clone());
+    let compiled = match loader::compile_file(&path) {
+        Ok(compiled) => compiled,
+        Err((error, source)) => {
+            let report = Report::of_load_error(&error, source);
+            super::print_error(&report.render(Stream::Stderr.use_colour()));
+            return super::FAILURE;
+        }
+    };
+    let written = if args.action.print {
+        Stream::Stdout.write(compiled.code.as_bytes()).map_err(|error| error.to_string())
+    } else {
+        emit(&path, &compiled)
+    };
+    match written {
+        Ok(()) => 0,
+        Err(message) => {
+            super::print_error(&format!("error: {message}"));
+            super::FAILURE
+        }
+    }
+}
+
+fn emit(path: &std::path::Path, compiled: &loader::CompiledFile) -> Result<(), String> {
+    let beside = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        std::path::PathBuf::from(name)
+    };
+    let write = |path: std::path::PathBuf, text: &str| {
+        std::fs::write(&path, text)
+            .map_err(|error| format!("compile: cannot write {}: {error}", path.display()))
+    };
+    let mut code = compiled.code.clone();
+    if let Some(map) = &compiled.source_map {
+        let map_path = beside(".out.js.map");
+        let map_name = map_path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        write(map_path, map)?;
+        if !code.ends_with('\n') {
+            code.push('\n');
+        }
+        code.push_str(&format!("//# sourceMappingURL={map_name}\n"));
+    }
+    write(beside(".out.js"), &code)
+}

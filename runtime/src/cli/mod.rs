@@ -1,0 +1,237 @@
+//! The command line: options, subcommands, exit codes.
+//!
+//! Exit codes: 0, 1 for an uncaught error, 2 for bad usage, 130 after Ctrl-C, and whatever the
+//! program asks for. An option or command that is planned but not there yet is bad usage, never
+//! silently accepted.
+
+mod compile;
+mod eval;
+mod info;
+mod interrupt;
+mod run;
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::CommandFactory;
+use clap::Parser;
+use clap::Subcommand;
+use clap::error::ErrorKind;
+use mlrun_globals::stdio::Stream;
+
+use crate::CacheDir;
+use crate::Error;
+use crate::Exit;
+use crate::Runtime;
+use crate::RuntimeOptions;
+
+const FAILURE: i32 = 1;
+
+/// A JavaScript runtime for machine learning.
+#[derive(Debug, Parser)]
+#[command(name = "mlrun", version, arg_required_else_help = false)]
+#[command(override_usage = "mlrun [OPTIONS] FILE [ARGS]...\n       mlrun [OPTIONS] COMMAND")]
+#[command(allow_external_subcommands = true, subcommand_value_name = "FILE | COMMAND")]
+#[command(disable_help_subcommand = true)]
+struct Cli {
+    #[command(flatten)]
+    runtime: RuntimeArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Options for every command that runs a program. They stand before the file name; what stands
+/// after it belongs to the program.
+#[derive(Debug, Args)]
+struct RuntimeArgs {
+    /// Threads of the kernels [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Seed of the random generator, for runs that repeat
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    planned: PlannedArgs,
+}
+
+/// Options with a fixed name and no implementation yet.
+#[derive(Debug, Args)]
+struct PlannedArgs {
+    #[arg(long, hide = true)]
+    memory_limit: Option<String>,
+    #[arg(long, hide = true)]
+    device: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    memory_report: Option<String>,
+    #[arg(long, hide = true)]
+    trace_leaks: bool,
+    #[arg(long, hide = true)]
+    no_ownership: bool,
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    verify_ownership: Option<String>,
+    #[arg(long = "yield", hide = true)]
+    yield_: bool,
+}
+
+impl PlannedArgs {
+    /// The first of these options that was given.
+    fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--memory-limit", self.memory_limit.is_some()),
+            ("--device", self.device.is_some()),
+            ("--memory-report", self.memory_report.is_some()),
+            ("--trace-leaks", self.trace_leaks),
+            ("--no-ownership", self.no_ownership),
+            ("--verify-ownership", self.verify_ownership.is_some()),
+            ("--yield", self.yield_),
+        ];
+        options.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run CODE as an ES module
+    Eval {
+        code: String,
+        /// Arguments for process.argv
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Show what the compiler makes of a file
+    Compile(compile::CompileArgs),
+    /// Show versions, processor features and threads
+    Info,
+    #[command(hide = true)]
+    Explain {
+        #[arg(allow_hyphen_values = true)]
+        rest: Vec<OsString>,
+    },
+    /// A file and its arguments.
+    #[command(external_subcommand)]
+    Run(Vec<OsString>),
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    interrupt::install();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are "errors" that go to standard output and exit with 0.
+            let _ = error.print();
+            return exit_code(error.exit_code());
+        }
+    };
+    exit_code(execute(cli))
+}
+
+fn execute(cli: Cli) -> i32 {
+    if let Some(option) = cli.runtime.planned.given() {
+        return usage(&format!("the option {option} is not available yet"));
+    }
+    let options = RuntimeOptions {
+        cache: CacheDir::PerUser,
+        threads: cli.runtime.threads,
+        seed: cli.runtime.seed,
+    };
+    match cli.command {
+        Some(Command::Run(words)) => match run::Program::parse(words) {
+            Ok(program) => run::run(options, &program),
+            Err(message) => usage(&message),
+        },
+        Some(Command::Eval { code, args }) => eval::eval(options, &code, &args),
+        Some(Command::Compile(args)) => compile::compile(&args),
+        Some(Command::Info) => info::info(),
+        Some(Command::Explain { .. }) => usage("the command explain is not available yet"),
+        None => usage("a file is missing (the REPL is not available yet)"),
+    }
+}
+
+/// Reports bad usage.
+fn usage(message: &str) -> i32 {
+    let error = Cli::command().error(ErrorKind::InvalidValue, message);
+    let _ = error.print();
+    error.exit_code()
+}
+
+/// Ends a program: prints its error if it has one.
+fn finish(ran: Result<Exit, Error>) -> i32 {
+    match ran {
+        Ok(exit) => exit.code,
+        Err(error) => fail(&error),
+    }
+}
+
+/// Prints an error as the program's last words.
+fn fail(error: &Error) -> i32 {
+    let text = match error {
+        Error::Uncaught(report) => report.render(Stream::Stderr.use_colour()),
+        other => format!("error: {other}"),
+    };
+    print_error(&text);
+    FAILURE
+}
+
+fn print_error(text: &str) {
+    // Nothing can be done for a program whose standard error is gone.
+    let _ = Stream::Stderr.write(format!("{text}\n").as_bytes());
+}
+
+/// The lowest eight bits are all that a parent process sees.
+fn exit_code(code: i32) -> ExitCode {
+    ExitCode::from((code & 0xff) as u8)
+}
+
+/// Makes a runtime or says why not.
+fn runtime(options: RuntimeOptions) -> Result<Runtime, i32> {
+    Runtime::new(options).map_err(|error| fail(&error))
+}
+
+/// A path given on the command line.
+fn path_arg(word: OsString) -> PathBuf {
+    PathBuf::from(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_end_at_the_file() {
+        let cli = Cli::try_parse_from(["mlrun", "--seed", "7", "a.js", "--seed", "x", "-h"])
+            .expect("parses");
+        assert_eq!(cli.runtime.seed, Some(7));
+        let Some(Command::Run(words)) = cli.command else { panic!("not a run") };
+        assert_eq!(words, ["a.js", "--seed", "x", "-h"]);
+    }
+
+    #[test]
+    fn planned_options_are_refused() {
+        let cases: &[&[&str]] = &[
+            &["--memory-limit", "2GB"],
+            &["--device", "gpu"],
+            &["--memory-report"],
+            &["--memory-report=x.html"],
+            &["--trace-leaks"],
+            &["--no-ownership"],
+            &["--verify-ownership=all"],
+            &["--yield"],
+        ];
+        for case in cases {
+            let words = ["mlrun"].iter().chain(*case).chain(&["a.js"]);
+            let cli = Cli::try_parse_from(words).expect("parses");
+            let name = case[0].split('=').next();
+            assert_eq!(cli.runtime.planned.given(), name, "{case:?}");
+            assert_eq!(execute(cli), 2, "{case:?}");
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! User modules: found, read, compiled, cached.
+//!
+//! Invariant: only this module reads files for modules, and every module that V8 gets went
+//! through the compiler crate. Deliberately not here: how errors look (`report`).
+
+mod code_cache;
+mod error;
+mod import_site;
+mod node_modules;
+mod read;
+mod resolve;
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use deno_core::ModuleLoadOptions;
+use deno_core::ModuleLoadReferrer;
+use deno_core::ModuleLoadResponse;
+use deno_core::ModuleLoader;
+use deno_core::ModuleSource;
+use deno_core::ModuleSourceCode;
+use deno_core::ModuleSpecifier;
+use deno_core::ModuleType;
+use deno_core::RequestedModuleType;
+use deno_core::ResolutionKind;
+use deno_core::SourceCodeCacheInfo;
+use deno_core::error::ModuleLoaderError;
+use deno_error::JsErrorBox;
+use mlrun_compiler::Options;
+use mlrun_compiler::SourceType;
+
+pub use self::code_cache::CacheDir;
+use self::code_cache::CodeCache;
+use self::code_cache::Entry;
+use self::code_cache::Key;
+pub use self::error::LoadError;
+pub use self::error::LoadErrorKind;
+pub use self::error::Location;
+pub(crate) use self::error::property;
+use self::error::shown;
+use self::node_modules::Packages;
+
+/// What the loader did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Modules of JavaScript or TypeScript that were loaded.
+    pub modules: u32,
+    /// Of these, how many the compiler crate compiled.
+    pub compiled: u32,
+    /// How many modules and library scripts V8 compiled instead of taking from the cache.
+    pub compiled_by_v8: u32,
+}
+
+/// A module as the user wrote it.
+struct UserModule {
+    source: Rc<str>,
+    source_map: Option<String>,
+}
+
+/// Loads user modules for one isolate.
+pub(crate) struct Loader {
+    packages: Packages,
+    cache: CodeCache,
+    modules: RefCell<HashMap<String, UserModule>>,
+    virtual_files: RefCell<HashMap<String, Rc<str>>>,
+    /// The last importer of a dynamic import's target.
+    importers: RefCell<HashMap<String, String>>,
+    /// Entries that wait for V8's part.
+    pending: RefCell<HashMap<u64, (Key, Entry)>>,
+    stats: Cell<Stats>,
+}
+
+impl Loader {
+    pub fn new(cache: &CacheDir) -> Self {
+        Self {
+            packages: Packages::default(),
+            cache: CodeCache::new(cache),
+            modules: RefCell::default(),
+            virtual_files: RefCell::default(),
+            importers: RefCell::default(),
+            pending: RefCell::default(),
+            stats: Cell::default(),
+        }
+    }
+
+    /// Makes `source` the content of a file that need not exist.
+    pub fn add_virtual_file(&self, specifier: &ModuleSpecifier, source: &str) {
+        self.virtual_files.borrow_mut().insert(specifier.to_string(), source.into());
+    }
+
+    pub fn stats(&self) -> Stats {
+        self.stats.get()
+    }
+
+    /// The text of a loaded module, as the user wrote it.
+    pub fn source(&self, specifier: &str) -> Option<Rc<str>> {
+        Some(self.modules.borrow().get(specifier)?.source.clone())
+    }
+
+    fn count(&self, change: impl FnOnce(&mut Stats)) {
+        let mut stats = self.stats.get();
+        change(&mut stats);
+        self.stats.set(stats);
+    }
+
+    /// Adds the place of the import to an error.
+    fn at_import(
+        &self,
+        kind: LoadErrorKind,
+        importer: Option<&str>,
+        is_target: impl Fn(&str) -> bool,
+    ) -> LoadError {
+        let Some(importer) = importer.filter(|importer| importer.starts_with("file:")) else {
+            return kind.into();
+        };
+        if matches!(kind, LoadErrorKind::Syntax { .. }) {
+            return kind.into();
+        }
+        let location = self.source(importer).and_then(|source| {
+            let site = import_site::find(&source, is_target)?;
+            Some(Location {
+                specifier: importer.to_owned(),
+                line: site.line,
+                column: site.column,
+                length: site.length,
+            })
+        });
+        LoadError { kind, location, importer: Some(importer.to_owned()) }
+    }
+
+    fn load_source(
+        &self,
+        specifier: &ModuleSpecifier,
+        requested: &RequestedModuleType,
+    ) -> Result<ModuleSource, LoadErrorKind> {
+        let path = specifier.to_file_path().map_err(|()| LoadErrorKind::Specifier {
+            specifier: specifier.to_string(),
+            reason: "it names no local path".to_owned(),
+        })?;
+        let module = |kind, code| ModuleSource::new(kind, code, specifier, None);
+        match requested {
+            RequestedModuleType::None => {
+                let (key, entry) = self.compile_source(specifier, &path)?;
+                Ok(self.script(specifier, key, entry))
+            }
+            RequestedModuleType::Json => {
+                let text = self.read_text(specifier, &path)?;
+                Ok(module(ModuleType::Json, ModuleSourceCode::String(text.into())))
+            }
+            RequestedModuleType::Text => {
+                let text = self.read_text(specifier, &path)?;
+                Ok(module(ModuleType::Text, ModuleSourceCode::String(text.into())))
+            }
+            RequestedModuleType::Bytes => {
+                let bytes = read::bytes(&path)?;
+                let bytes = ModuleSourceCode::Bytes(bytes.into_boxed_slice().into());
+                Ok(module(ModuleType::Bytes, bytes))
+            }
+            RequestedModuleType::Other(got) => {
+                Err(LoadErrorKind::Attribute { got: got.to_string() })
+            }
+        }
+    }
+
+    fn read_text(
+        &self,
+        specifier: &ModuleSpecifier,
+        path: &Path,
+    ) -> Result<String, LoadErrorKind> {
+        match self.virtual_files.borrow().get(specifier.as_str()) {
+            Some(source) => Ok(source.to_string()),
+            None => read::text(path),
+        }
+    }
+
+    /// Reads and compiles a module, or takes it from the cache.
+    fn compile_source(
+        &self,
+        specifier: &ModuleSpecifier,
+        path: &Path,
+    ) -> Result<(Key, Entry), LoadErrorKind> {
+        let source_type = self.source_type(specifier, path)?;
+        let source: Rc<str> = self.read_text(specifier, path)?.into();
+        if source_type == SourceType::CommonJs && !import_site::has_module_syntax(&source) {
+            return Err(LoadErrorKind::CommonJs { path: shown(path) });
+        }
+        let source_type = match source_type {
+            SourceType::CommonJs => SourceType::Module,
+            other => other,
+        };
+        self.count(|stats| stats.modules += 1);
+        // The name is what source maps and so entries depend on; the folder is not.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let options = Options::new(source_type);
+        let key = Key::new(&[
+            format!("{options:?}").as_bytes(),
+            name.as_bytes(),
+            source.as_bytes(),
+        ]);
+        let keep = |source_map: Option<String>| {
+            let module = UserModule { source: source.clone(), source_map };
+            self.modules.borrow_mut().insert(specifier.to_string(), module);
+        };
+        let entry = match self.cache.get(&key) {
+            Some(entry) => {
+                keep(entry.source_map.clone());
+                entry
+            }
+            None => {
+                keep(None);
+                let entry = self.compile(specifier, &name, &source, &options)?;
+                keep(entry.source_map.clone());
+                entry
+            }
+        };
+        Ok((key, entry))
+    }
+
+    fn compile(
+        &self,
+        specifier: &ModuleSpecifier,
+        name: &str,
+        source: &str,
+        options: &Options,
+    ) -> Result<Entry, LoadErrorKind> {
+        self.count(|stats| stats.compiled += 1);
+        match mlrun_compiler::compile(name, source, options) {
+            Ok(compiled) => Ok(Entry {
+                code: compiled.code,
+                source_map: compiled.source_map,
+                v8: Vec::new(),
+            }),
+            Err(error) => Err(LoadErrorKind::Syntax {
+                message: error.message,
+                help: error.help,
+                at: Location {
+                    specifier: specifier.to_string(),
+                    line: error.line,
+                    column: error.column,
+                    length: error.length,
+                },
+            }),
+        }
+    }
+
+    /// Hands an entry to V8, and asks for its code cache if the entry has none.
+    fn script(&self, specifier: &ModuleSpecifier, key: Key, mut entry: Entry) -> ModuleSource {
+        let v8 = std::mem::take(&mut entry.v8);
+        let code = ModuleSourceCode::String(entry.code.clone().into());
+        let code_cache = self.cache.is_on().then(|| {
+            self.pending.borrow_mut().insert(key.short(), (key, entry));
+            SourceCodeCacheInfo {
+                hash: key.short(),
+                data: (!v8.is_empty()).then_some(Cow::Owned(v8)),
+            }
+        });
+        ModuleSource::new(ModuleType::JavaScript, code, specifier, code_cache)
+    }
+
+    fn source_type(
+        &self,
+        specifier: &ModuleSpecifier,
+        path: &Path,
+    ) -> Result<SourceType, LoadErrorKind> {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        match extension.unwrap_or_default() {
+            "ts" | "mts" => Ok(SourceType::TypeScript),
+            "tsx" => Ok(SourceType::Tsx),
+            "jsx" => Ok(SourceType::Jsx),
+            "cjs" | "cts" => Err(LoadErrorKind::CommonJs { path: shown(path) }),
+            "json" => {
+                Err(LoadErrorKind::MissingAttribute { path: shown(path), expected: "json" })
+            }
+            "mjs" => Ok(SourceType::Module),
+            _ if self.packages.is_common_js(specifier, path) => Ok(SourceType::CommonJs),
+            _ => Ok(SourceType::Module),
+        }
+    }
+
+    fn store_v8_cache(&self, hash: u64, v8: &[u8]) {
+        self.count(|stats| stats.compiled_by_v8 += 1);
+        if let Some((key, entry)) = self.pending.borrow_mut().remove(&hash) {
+            self.cache.put(&key, &Entry { v8: v8.to_vec(), ..entry });
+        }
+    }
+}
+
+impl ModuleLoader for Loader {
+    fn resolve(
+        &self,
+        specifier: &str,
+        referrer: &str,
+        kind: ResolutionKind,
+    ) -> Result<ModuleSpecifier, ModuleLoaderError> {
+        if matches!(kind, ResolutionKind::MainModule) {
+            return ModuleSpecifier::parse(specifier).map_err(JsErrorBox::from_err);
+        }
+        let resolved = resolve::resolve(&self.packages, specifier, referrer).map_err(|kind| {
+            JsErrorBox::from_err(self.at_import(kind, Some(referrer), |text| text == specifier))
+        })?;
+        if matches!(kind, ResolutionKind::DynamicImport) {
+            self.importers.borrow_mut().insert(resolved.to_string(), referrer.to_owned());
+        }
+        Ok(resolved)
+    }
+
+    fn import_meta_resolve(
+        &self,
+        specifier: &str,
+        referrer: &str,
+    ) -> Result<ModuleSpecifier, ModuleLoaderError> {
+        resolve::resolve(&self.packages, specifier, referrer)
+            .map_err(|kind| JsErrorBox::from_err(LoadError::from(kind)))
+    }
+
+    fn load(
+        &self,
+        specifier: &ModuleSpecifier,
+        referrer: Option<&ModuleLoadReferrer>,
+        options: ModuleLoadOptions,
+    ) -> ModuleLoadResponse {
+        if specifier.as_str() == resolve::LIBRARY {
+            return ModuleLoadResponse::Sync(library(specifier));
+        }
+        let loaded = self.load_source(specifier, &options.requested_module_type);
+        let located = loaded.map_err(|kind| {
+            let importers = self.importers.borrow();
+            let importer = referrer
+                .map(|referrer| referrer.specifier.as_str())
+                .or_else(|| importers.get(specifier.as_str()).map(String::as_str));
+            let is_target = |text: &str| {
+                let base = importer.unwrap_or_default();
+                resolve::resolve(&self.packages, text, base).is_ok_and(|url| url == *specifier)
+            };
+            JsErrorBox::from_err(self.at_import(kind, importer, is_target))
+        });
+        ModuleLoadResponse::Sync(located)
+    }
+
+    fn code_cache_ready(
+        &self,
+        _specifier: ModuleSpecifier,
+        hash: u64,
+        code_cache: &[u8],
+    ) -> Pin<Box<dyn Future<Output = ()>>> {
+        self.store_v8_cache(hash, code_cache);
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Scripts of the library that are not in the snapshot.
+    fn get_code_cache(
+        &self,
+        specifier: &ModuleSpecifier,
+        source: &str,
+    ) -> Option<SourceCodeCacheInfo> {
+        if !self.cache.is_on() {
+            return None;
+        }
+        let key = Key::new(&[b"library", specifier.as_str().as_bytes(), source.as_bytes()]);
+        let data = self.cache.get(&key).map(|entry| Cow::Owned(entry.v8));
+        self.pending.borrow_mut().insert(key.short(), (key, Entry::default()));
+        Some(SourceCodeCacheInfo { hash: key.short(), data })
+    }
+
+    fn get_source_map(&self, file_name: &str) -> Option<Cow<'_, [u8]>> {
+        let modules = self.modules.borrow();
+        let map = modules.get(file_name)?.source_map.as_ref()?;
+        Some(Cow::Owned(map.clone().into_bytes()))
+    }
+
+    /// A map's source is the module itself, under its file name.
+    fn source_map_source_exists(&self, source_url: &str) -> Option<bool> {
+        Some(self.modules.borrow().contains_key(source_url))
+    }
+
+    fn get_source_mapped_source_line(&self, file_name: &str, line: usize) -> Option<String> {
+        self.source(file_name)?.lines().nth(line).map(str::to_owned)
+    }
+}
+
+/// What the compiler makes of one file.
+pub(crate) struct CompiledFile {
+    pub code: String,
+    pub source_map: Option<String>,
+}
+
+/// Compiles one file without running it. An error comes with the text it points into.
+pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, (LoadError, Option<Rc<str>>)> {
+    let loader = Loader::new(&CacheDir::Off);
+    let compile = || {
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let path = cwd.join(path);
+        let specifier = ModuleSpecifier::from_file_path(&path).map_err(|()| {
+            LoadErrorKind::Specifier {
+                specifier: shown(&path),
+                reason: "it is no path that a URL can name".to_owned(),
+            }
+        })?;
+        loader.compile_source(&specifier, &path)
+    };
+    compile().map(|(_, entry)| CompiledFile { code: entry.code, source_map: entry.source_map }).map_err(
+        |kind| {
+            let error = LoadError::from(kind);
+            let source = error.location.as_ref().and_then(|at| loader.source(&at.specifier));
+            (error, source)
+        },
+    )
+}
+
+/// The library is evaluated in the snapshot under the name of its extension.
+fn library(specifier: &ModuleSpecifier) -> Result<ModuleSource, JsErrorBox> {
+    let found = ModuleSpecifier::parse(mlrun_globals::LIBRARY_MODULE)
+        .map_err(JsErrorBox::from_err)?;
+    Ok(ModuleSource::new_with_redirect(
+        ModuleType::JavaScript,
+        ModuleSourceCode::String(deno_core::FastString::from_static("")),
+        specifier,
+        &found,
+        None,
+    ))
+}

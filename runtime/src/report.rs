@@ -1,0 +1,270 @@
+//! Uncaught errors as people read them: message, code frame of the user's own source, stack.
+//!
+//! Positions are the user's: deno_core maps stack frames through the loader's source maps.
+//! Frames inside extensions are left out, here and in what scripts see as `error.stack`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::rc::Rc;
+
+use deno_core::error::CoreError;
+use deno_core::error::CoreErrorKind;
+use deno_core::error::ErrorElement;
+use deno_core::error::ErrorFormat;
+use deno_core::error::JsError;
+use deno_core::error::JsStackFrame;
+use deno_core::error::NoAnsiColors;
+use deno_core::error::format_frame;
+use deno_core::v8;
+use deno_error::JsErrorClass;
+use deno_error::PropertyValue;
+use mlrun_compiler::FrameStyle;
+use mlrun_compiler::code_frame;
+
+use crate::loader::LoadError;
+use crate::loader::Location;
+use crate::loader::property;
+
+/// Lines of a stack that are worth reading.
+const MAX_FRAMES: usize = 30;
+
+/// Causes of causes that are shown.
+const MAX_DEPTH: usize = 8;
+
+/// An uncaught error with the source text that its code frames need.
+#[derive(Debug)]
+pub struct Report {
+    headline: String,
+    place: Option<Place>,
+    help: Option<String>,
+    frames: Vec<JsStackFrame>,
+    /// A stack that the program made up itself, shown as it is.
+    custom_stack: Option<String>,
+    parts: Vec<(&'static str, Report)>,
+}
+
+#[derive(Debug)]
+struct Place {
+    at: Location,
+    source: Rc<str>,
+}
+
+type Sources<'a> = &'a dyn Fn(&str) -> Option<Rc<str>>;
+
+impl Report {
+    pub(crate) fn new(error: &CoreError, sources: Sources<'_>) -> Self {
+        match error.as_kind() {
+            CoreErrorKind::Js(error) => Self::from_js_error(error, sources, 0),
+            other => Self::from_class(other, sources),
+        }
+    }
+
+    /// A module that could not be loaded, with the text that the error points into.
+    pub(crate) fn of_load_error(error: &LoadError, source: Option<Rc<str>>) -> Self {
+        Self::from_class(error, &|_| source.clone())
+    }
+
+    /// An error that never was a JavaScript object: a module that could not be loaded.
+    fn from_class(error: &dyn JsErrorClass, sources: Sources<'_>) -> Self {
+        let properties: Vec<(String, String)> = error
+            .get_additional_properties()
+            .map(|(name, value)| {
+                let value = match value {
+                    PropertyValue::String(text) => text.into_owned(),
+                    PropertyValue::Number(number) => number.to_string(),
+                };
+                (name.into_owned(), value)
+            })
+            .collect();
+        let location = location_from(&properties);
+        Self {
+            headline: format!("{}: {}", error.get_class(), error.get_message()),
+            frames: location.iter().map(frame_of).collect(),
+            place: location.and_then(|at| place(at, sources)),
+            help: value_of(&properties, property::HELP),
+            custom_stack: None,
+            parts: Vec::new(),
+        }
+    }
+
+    fn from_js_error(error: &JsError, sources: Sources<'_>, depth: usize) -> Self {
+        let location = location_from(&error.additional_properties);
+        let mut frames: Vec<JsStackFrame> =
+            error.frames.iter().filter(|frame| !is_internal(frame)).cloned().collect();
+        // An error of the loader: where the import stands says more than where it was awaited.
+        if let Some(at) = &location {
+            frames.insert(0, frame_of(at));
+        }
+        let at = location.or_else(|| frames.iter().find_map(location_of));
+        let mut parts = Vec::new();
+        if depth < MAX_DEPTH {
+            for part in error.aggregated.iter().flatten() {
+                parts.push(("", Self::from_js_error(part, sources, depth + 1)));
+            }
+            if let Some(cause) = &error.cause {
+                parts.push(("Caused by: ", Self::from_js_error(cause, sources, depth + 1)));
+            }
+        }
+        let headline = match depth {
+            0 => error.exception_message.clone(),
+            _ => error.exception_message.trim_start_matches("Uncaught ").to_owned(),
+        };
+        Self {
+            headline,
+            place: at.and_then(|at| place(at, sources)),
+            help: value_of(&error.additional_properties, property::HELP),
+            frames,
+            custom_stack: error.stack.clone().filter(|_| error.stack_is_custom),
+            parts,
+        }
+    }
+
+    /// The whole text, without a newline at the end.
+    pub fn render(&self, colour: bool) -> String {
+        let mut out = String::new();
+        let error = if colour { "\u{1b}[1;31merror\u{1b}[0m" } else { "error" };
+        out.push_str(&format!("{error}: {}", self.headline));
+        self.render_body(&mut out, "", colour);
+        out
+    }
+
+    fn render_body(&self, out: &mut String, indent: &str, colour: bool) {
+        if let Some(Place { at, source }) = &self.place {
+            let style = FrameStyle { colour, ..FrameStyle::default() };
+            let frame = code_frame(source, at.line, at.column, at.length, &style);
+            push_lines(out, indent, &frame);
+        }
+        if let Some(help) = &self.help {
+            push_lines(out, indent, &format!("help: {help}"));
+        }
+        match &self.custom_stack {
+            Some(stack) => push_lines(out, indent, stack),
+            None => self.render_frames(out, indent, colour),
+        }
+        for (label, part) in &self.parts {
+            let deeper = if label.is_empty() { format!("{indent}    ") } else { indent.to_owned() };
+            push_lines(out, &deeper, &format!("{label}{}", part.headline));
+            part.render_body(out, &deeper, colour);
+        }
+    }
+
+    fn render_frames(&self, out: &mut String, indent: &str, colour: bool) {
+        for frame in self.frames.iter().take(MAX_FRAMES) {
+            let text = match colour {
+                true => format_frame::<Ansi>(frame, None),
+                false => format_frame::<NoAnsiColors>(frame, None),
+            };
+            push_lines(out, indent, &format!("    at {text}"));
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+fn push_lines(out: &mut String, indent: &str, text: &str) {
+    for line in text.lines() {
+        out.push('\n');
+        out.push_str(indent);
+        out.push_str(line);
+    }
+}
+
+fn place(at: Location, sources: Sources<'_>) -> Option<Place> {
+    let source = sources(&at.specifier)?;
+    Some(Place { at, source })
+}
+
+fn is_internal(frame: &JsStackFrame) -> bool {
+    frame.file_name.as_deref().is_some_and(is_internal_file)
+}
+
+fn is_internal_file(name: &str) -> bool {
+    name.starts_with("ext:")
+}
+
+fn value_of(properties: &[(String, String)], name: &str) -> Option<String> {
+    let (_, value) = properties.iter().find(|(key, _)| key == name)?;
+    Some(value.clone())
+}
+
+fn location_from(properties: &[(String, String)]) -> Option<Location> {
+    let number = |name| value_of(properties, name)?.parse::<u32>().ok();
+    let column = number(property::COLUMN)?;
+    Some(Location {
+        specifier: value_of(properties, property::FILE)?,
+        line: number(property::LINE)?,
+        column,
+        length: number(property::END)?.saturating_sub(column).max(1),
+    })
+}
+
+fn frame_of(at: &Location) -> JsStackFrame {
+    JsStackFrame::from_location(
+        Some(at.specifier.clone()),
+        Some(at.line.into()),
+        Some(at.column.into()),
+    )
+}
+
+fn location_of(frame: &JsStackFrame) -> Option<Location> {
+    Some(Location {
+        specifier: frame.file_name.clone()?,
+        line: u32::try_from(frame.line_number?).ok()?,
+        column: u32::try_from(frame.column_number?).ok()?,
+        length: 1,
+    })
+}
+
+/// Colours of stack frames.
+struct Ansi;
+
+impl ErrorFormat for Ansi {
+    fn fmt_element(element: ErrorElement, _in_extension_code: bool, s: &str) -> Cow<'_, str> {
+        let code = match element {
+            ErrorElement::Anonymous | ErrorElement::NativeFrame | ErrorElement::FileName => "36",
+            ErrorElement::LineNumber | ErrorElement::ColumnNumber => "33",
+            ErrorElement::FunctionName | ErrorElement::PromiseAll => "1;3",
+            _ => return s.into(),
+        };
+        format!("\u{1b}[{code}m{s}\u{1b}[0m").into()
+    }
+}
+
+/// V8's hook for `error.stack`: deno_core's, without the frames inside extensions.
+pub(crate) fn prepare_stack_trace<'s, 'i>(
+    scope: &mut v8::PinScope<'s, 'i>,
+    error: v8::Local<'s, v8::Value>,
+    sites: v8::Local<'s, v8::Array>,
+) -> v8::Local<'s, v8::Value> {
+    let mut shown = Vec::new();
+    for index in 0..sites.length() {
+        match sites.get_index(scope, index) {
+            Some(site) if !is_internal_site(scope, site) => shown.push(site),
+            _ => {}
+        }
+    }
+    // An error of the library itself keeps its frames: there is nothing else to go by.
+    let sites = match shown.len() {
+        0 => sites,
+        _ => v8::Array::new_with_elements(scope, &shown),
+    };
+    deno_core::error::prepare_stack_trace_callback(scope, error, sites)
+}
+
+fn is_internal_site<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    site: v8::Local<'s, v8::Value>,
+) -> bool {
+    let name = (|| {
+        let site = site.try_cast::<v8::Object>().ok()?;
+        let key = v8::String::new(scope, "getFileName")?;
+        let get = site.get(scope, key.into())?.try_cast::<v8::Function>().ok()?;
+        let name = get.call(scope, site.into(), &[])?.try_cast::<v8::String>().ok()?;
+        Some(name.to_rust_string_lossy(scope))
+    })();
+    name.as_deref().is_some_and(is_internal_file)
+}

@@ -1,0 +1,202 @@
+//! One isolate with its event loop: the embedding API.
+//!
+//! Invariant: `process.exit` and uncaught errors end the program, never the host. Deliberately
+//! not here: how modules are found and compiled (`loader`), how errors look (`report`).
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Once;
+
+use deno_core::JsRuntime;
+use deno_core::ModuleSpecifier;
+use deno_core::PollEventLoopOptions;
+use deno_core::error::CoreError;
+use deno_core::v8;
+use mlrun_globals::Exit;
+use mlrun_globals::ProcessState;
+use mlrun_globals::TensorOptions;
+
+use crate::error::Error;
+use crate::loader::CacheDir;
+use crate::loader::Loader;
+use crate::loader::Stats;
+use crate::memory;
+use crate::memory::Pace;
+use crate::report;
+use crate::report::Report;
+use crate::snapshot;
+
+/// How to make a [`Runtime`].
+#[derive(Clone, Debug, Default)]
+pub struct RuntimeOptions {
+    /// Where compiled modules are kept between runs.
+    pub cache: CacheDir,
+    /// Threads of the kernels; `None`: one per core.
+    pub threads: Option<std::num::NonZeroUsize>,
+    /// Seed of the default random generator; `None`: a fresh one each run.
+    pub seed: Option<u64>,
+}
+
+/// A JavaScript isolate. Not `Send`: it stays on the thread that made it.
+pub struct Runtime {
+    js: JsRuntime,
+    event_loop: tokio::runtime::Runtime,
+    loader: Rc<Loader>,
+}
+
+impl Runtime {
+    /// Makes an isolate from the startup snapshot.
+    ///
+    /// # Errors
+    /// If the process has no file descriptors or memory left for an event loop or an isolate.
+    ///
+    /// # Panics
+    /// Inside an asynchronous tokio context, as every blocking call does there.
+    pub fn new(options: RuntimeOptions) -> Result<Self, Error> {
+        let event_loop = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(Error::EventLoop)?;
+        static FLAGS: Once = Once::new();
+        FLAGS.call_once(|| v8::V8::set_flags_from_string(memory::V8_FLAGS));
+        let loader = Rc::new(Loader::new(&options.cache));
+        let mut js = {
+            // V8 posts delayed tasks to the event loop that is current when the isolate is made.
+            let _entered = event_loop.enter();
+            JsRuntime::try_new(deno_core::RuntimeOptions {
+                module_loader: Some(loader.clone()),
+                extensions: mlrun_globals::extensions(mlrun_globals::Options {
+                    argv: Vec::new(),
+                    tensor: TensorOptions {
+                        threads: options.threads,
+                        seed: options.seed,
+                        pacer: Some(Rc::new(Pace::default())),
+                    },
+                }),
+                startup_snapshot: Some(snapshot::SNAPSHOT),
+                residual_lazy_js_sources: snapshot::lazy_js(),
+                residual_lazy_esm_sources: snapshot::lazy_esm(),
+                is_main: true,
+                ..Default::default()
+            })
+            .map_err(Error::Isolate)?
+        };
+        js.v8_isolate().set_prepare_stack_trace_callback(report::prepare_stack_trace);
+        start_globals(&mut js)?;
+        Ok(Self { js, event_loop, loader })
+    }
+
+    /// Runs a file as the main module, until the event loop has nothing left to do.
+    ///
+    /// `path` is relative to the current directory; `args` are the script's own arguments.
+    ///
+    /// # Errors
+    /// [`Error::Uncaught`] for everything that the program itself is to blame for.
+    pub fn run_main(&mut self, path: &Path, args: &[String]) -> Result<Exit, Error> {
+        let cwd = std::env::current_dir().map_err(Error::Cwd)?;
+        let path = normalise(&cwd.join(path));
+        let specifier = ModuleSpecifier::from_file_path(&path)
+            .map_err(|()| Error::Path { path: path.clone() })?;
+        self.set_argv(path.to_string_lossy().into_owned(), args);
+        self.run_module(&specifier)
+    }
+
+    /// Runs source text as the main module. Imports are relative to the current directory.
+    ///
+    /// # Errors
+    /// As [`Runtime::run_main`].
+    pub fn eval(&mut self, code: &str) -> Result<Exit, Error> {
+        self.eval_with_args(code, &[])
+    }
+
+    /// [`Runtime::eval`] with arguments for `process.argv`.
+    ///
+    /// # Errors
+    /// As [`Runtime::run_main`].
+    pub fn eval_with_args(&mut self, code: &str, args: &[String]) -> Result<Exit, Error> {
+        let cwd = std::env::current_dir().map_err(Error::Cwd)?;
+        let path = cwd.join("$eval.js");
+        let specifier =
+            ModuleSpecifier::from_file_path(&path).map_err(|()| Error::Path { path })?;
+        self.loader.add_virtual_file(&specifier, code);
+        self.set_argv("[eval]".to_owned(), args);
+        self.run_module(&specifier)
+    }
+
+    /// What the loader did so far.
+    pub fn stats(&self) -> Stats {
+        self.loader.stats()
+    }
+
+    fn set_argv(&mut self, script: String, args: &[String]) {
+        let executable = std::env::current_exe().unwrap_or_default();
+        let mut argv = vec![executable.to_string_lossy().into_owned(), script];
+        argv.extend_from_slice(args);
+        let state = self.js.op_state();
+        state.borrow_mut().borrow_mut::<ProcessState>().argv = argv;
+    }
+
+    fn exit(&mut self) -> Exit {
+        self.js.op_state().borrow().borrow::<ProcessState>().exit
+    }
+
+    fn run_module(&mut self, specifier: &ModuleSpecifier) -> Result<Exit, Error> {
+        let Self { js, event_loop, .. } = self;
+        let ran: Result<(), CoreError> = event_loop.block_on(async {
+            let id = js.load_main_es_module(specifier).await?;
+            let evaluated = js.mod_evaluate(id);
+            js.run_event_loop(PollEventLoopOptions::default()).await?;
+            evaluated.await
+        });
+        let exit = self.exit();
+        if exit.requested {
+            self.js.v8_isolate().cancel_terminate_execution();
+            return Ok(exit);
+        }
+        match ran {
+            Ok(()) => Ok(exit),
+            Err(error) => {
+                let report = Report::new(&error, &|specifier| self.loader.source(specifier));
+                Err(Error::Uncaught(Box::new(report)))
+            }
+        }
+    }
+}
+
+/// Calls the function that the snapshot left on the global object.
+fn start_globals(js: &mut JsRuntime) -> Result<(), Error> {
+    deno_core::scope!(scope, js);
+    let failed = |what: &str| Error::Start(what.to_owned());
+    let global = scope.get_current_context().global(scope);
+    let name = v8::String::new(scope, "__mlrunStart").ok_or_else(|| failed("no memory"))?;
+    let start = global
+        .get(scope, name.into())
+        .and_then(|value| v8::Local::<v8::Function>::try_from(value).ok())
+        .ok_or_else(|| failed("the snapshot has no entry function"))?;
+    v8::tc_scope!(let scope, scope);
+    let this = v8::undefined(scope);
+    if start.call(scope, this.into(), &[]).is_some() {
+        return Ok(());
+    }
+    let message = match scope.exception() {
+        Some(exception) => exception.to_rust_string_lossy(scope),
+        None => "the entry function was terminated".to_owned(),
+    };
+    Err(Error::Start(message))
+}
+
+/// Removes `.` and `..` without asking the file system, as resolution of URLs does.
+fn normalise(path: &Path) -> std::path::PathBuf {
+    use std::path::Component;
+    let mut clean = std::path::PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}

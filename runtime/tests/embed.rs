@@ -1,0 +1,78 @@
+//! The embedding API: exit codes, errors, isolation.
+
+use mlrun::CacheDir;
+use mlrun::Error;
+use mlrun::Exit;
+use mlrun::Runtime;
+use mlrun::RuntimeOptions;
+
+fn runtime() -> Runtime {
+    let options = RuntimeOptions { cache: CacheDir::Off, ..RuntimeOptions::default() };
+    Runtime::new(options).expect("a runtime")
+}
+
+#[test]
+fn exit_table() {
+    let cases = [
+        ("", 0, false),
+        ("process.exitCode = 3", 3, false),
+        ("process.exit(4)", 4, true),
+        ("process.exitCode = 5; process.exit()", 5, true),
+        ("try { process.exit(6) } finally { process.exitCode = 1 }", 6, true),
+        ("setTimeout(() => process.exit(7), 1); await new Promise(() => {})", 7, true),
+        ("process.exitCode = '8'", 8, false),
+    ];
+    for (code, exit_code, requested) in cases {
+        let exit = runtime().eval(code).unwrap_or_else(|error| panic!("{code}: {error}"));
+        assert_eq!(exit, Exit { code: exit_code, requested }, "{code}");
+    }
+}
+
+#[test]
+fn uncaught_table() {
+    let cases = [
+        ("throw new TypeError('boom')", "TypeError: boom"),
+        ("throw 5", "Uncaught 5"),
+        ("throw { a: 1 }", "{ a: 1 }"),
+        ("throw null", "Uncaught null"),
+        ("await Promise.reject(new Error('later'))", "Error: later"),
+        ("Promise.reject(new Error('stray'))", "(in promise) Error: stray"),
+        ("setTimeout(() => { throw new RangeError('timer') }, 1)", "RangeError: timer"),
+        ("throw new Error('outer', { cause: new Error('inner') })", "Caused by: Error: inner"),
+        ("throw new AggregateError([new Error('one'), new Error('two')], 'all')", "Error: two"),
+        ("await new Promise(() => {})", "Top-level await"),
+        ("let x = ;", "SyntaxError"),
+        ("import './missing.js'", "module not found"),
+        ("await import('./missing.js')", "module not found"),
+        ("import 'no-such-package'", "package not found"),
+        ("process.exit('nonsense')", "TypeError"),
+    ];
+    for (code, part) in cases {
+        match runtime().eval(code) {
+            Err(Error::Uncaught(report)) => {
+                let text = report.to_string();
+                assert!(text.contains(part), "{code}: {text}");
+                assert!(text.contains("$eval.js"), "{code} names its file: {text}");
+                assert!(!text.contains("ext:"), "{code} shows internals: {text}");
+            }
+            other => panic!("{code}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn runtimes_live_on_any_thread_and_share_nothing() {
+    let threads: Vec<_> = (0..3)
+        .map(|index| {
+            std::thread::spawn(move || {
+                let code = format!(
+                    "if ('mark' in globalThis) throw 1; globalThis.mark = 1; process.exitCode = {index};"
+                );
+                runtime().eval(&code).expect("runs").code
+            })
+        })
+        .collect();
+    for (index, thread) in threads.into_iter().enumerate() {
+        assert_eq!(thread.join().expect("no panic"), index as i32);
+    }
+}
