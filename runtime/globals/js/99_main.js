@@ -25,6 +25,8 @@ ObjectDefineProperty(globalThis, "self", {
   enumerable: true,
   configurable: true,
 });
+const webidl = core.loadExtScript("ext:deno_webidl/00_webidl.js");
+globalThis[webidl.brand] = webidl.brand;
 event.setEventTargetData(globalThis);
 event.saveGlobalThisReference(globalThis);
 event.defineEventHandler(globalThis, "error");
@@ -61,8 +63,8 @@ function start() {
   delete globalThis.__mlrunStart;
   delete globalThis.__bootstrap;
   delete globalThis.Deno;
-  // There because of a V8 flag; programs find gc() in the library.
-  delete globalThis.gc;
+  // There because of a V8 flag, and not configurable; programs find gc() in the library.
+  globalThis.gc = undefined;
 
   const noColour = (fd) => {
     let known;
