@@ -1,1 +1,78 @@
+//! The deno_core extension `mlrun_tensor`: the ops that JavaScript sees, and the library in
+//! `js/` on top of them.
+//!
+//! Invariant: data crosses this boundary once; ops take and give heap ids, numbers and byte
+//! buffers, and nothing that comes from JavaScript can panic here.
 
+mod autograd;
+mod call;
+mod collect;
+mod data;
+mod error;
+mod memory;
+mod state;
+
+use std::rc::Rc;
+
+pub use crate::collect::{GcKind, Pacer};
+pub use crate::error::TensorError;
+pub use crate::state::{TensorOptions, TensorState};
+
+/// The module in the snapshot that `import ... from "mlrun"` gives.
+pub const LIBRARY_MODULE: &str = "ext:mlrun_tensor/mlrun.js";
+
+deno_core::extension!(
+    mlrun_tensor,
+    ops = [
+        autograd::op_tensor_autograd_grad,
+        autograd::op_tensor_backward,
+        autograd::op_tensor_detach,
+        autograd::op_tensor_grad,
+        autograd::op_tensor_grad_mode,
+        autograd::op_tensor_requires_grad,
+        autograd::op_tensor_set_grad,
+        call::op_tensor_binary,
+        call::op_tensor_binary_scalar,
+        call::op_tensor_call,
+        call::op_tensor_copy_into,
+        call::op_tensor_in_place,
+        call::op_tensor_in_place_scalar,
+        call::op_tensor_rows,
+        call::op_tensor_unary,
+        collect::op_tensor_collect,
+        collect::op_tensor_track,
+        data::op_tensor_alias,
+        data::op_tensor_fill_big,
+        data::op_tensor_from_bytes,
+        data::op_tensor_is_contiguous,
+        data::op_tensor_item,
+        data::op_tensor_item_big,
+        data::op_tensor_meta,
+        data::op_tensor_read,
+        data::op_tensor_shares_storage,
+        memory::op_tensor_memory_limit,
+        memory::op_tensor_memory_stats,
+        memory::op_tensor_release,
+        memory::op_tensor_reset_peak,
+        memory::op_tensor_seed,
+        memory::op_tensor_threads,
+    ],
+    esm_entry_point = "ext:mlrun_tensor/mlrun.js",
+    esm = [
+        dir "../../js",
+        "00_handle.js",
+        "00_ops.js",
+        "00_format.js",
+        "00_make.js",
+        "00_shape.js",
+        "00_reduce.js",
+        "01_autograd.js",
+        "02_functional.js",
+        "02_nn.js",
+        "03_optim.js",
+        "06_memory.js",
+        "mlrun.js",
+    ],
+    options = { options: TensorOptions },
+    state = |state, config| state.put(Rc::new(TensorState::new(config.options))),
+);

@@ -1,0 +1,183 @@
+//! The floor under handles that nobody released: weak finalizers, and when to ask for a
+//! collection.
+//!
+//! New handles stay in a short list on the JavaScript side (the nursery). Those that outlive it
+//! get a weak finalizer, so what is released early never pays for one. Deliberately not here:
+//! the decision to collect, which is the [`Pacer`]'s (the runtime's memory module).
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use deno_core::{OpState, op2, v8};
+use mlrun_tensor_core::HeapId;
+use mlrun_tensor_core::heap::Releaser;
+
+use crate::state::TensorState;
+
+/// A collection that a [`Pacer`] asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GcKind {
+    Minor,
+    Major,
+}
+
+/// Decides when the collector runs for the sake of tensors. Called with V8 in a state where a
+/// collection is allowed.
+pub trait Pacer {
+    /// Bytes of new tensors after which [`Pacer::pace`] wants to be asked.
+    fn threshold(&self) -> u64;
+    /// `pending`: bytes allocated since the last call and not released; `live`: all of them.
+    /// `collect` runs a collection and gives the live bytes after it.
+    fn pace(&self, pending: u64, live: u64, collect: &mut dyn FnMut(GcKind) -> u64);
+    /// Runs one collection.
+    fn collect(&self, isolate: &mut v8::Isolate, kind: GcKind);
+}
+
+/// Byte counts between two calls of the pacer, and the finalizers of tracked handles.
+pub struct Nursery {
+    pub pacer: Option<Rc<dyn Pacer>>,
+    threshold: u64,
+    since: Cell<u64>,
+    base: Cell<u64>,
+    reported: Cell<i64>,
+    weak: RefCell<HashMap<u64, v8::Weak<v8::Object>>>,
+}
+
+impl Nursery {
+    pub fn new(pacer: Option<Rc<dyn Pacer>>) -> Nursery {
+        let threshold = pacer.as_ref().map_or(u64::MAX, |p| p.threshold());
+        Nursery {
+            pacer,
+            threshold,
+            since: Cell::new(0),
+            base: Cell::new(0),
+            reported: Cell::new(0),
+            weak: RefCell::default(),
+        }
+    }
+
+    /// Counts an allocation; true where the nursery should be tracked now.
+    pub fn allocated(&self, bytes: u64) -> bool {
+        let since = self.since.get() + bytes;
+        self.since.set(since);
+        since >= self.threshold
+    }
+
+    /// Drops the finalizer of a handle that was released in another way.
+    pub fn forget(&self, id: HeapId) {
+        if let Ok(mut weak) = self.weak.try_borrow_mut() {
+            weak.remove(&(id.to_f64() as u64));
+        }
+    }
+
+    /// Bytes allocated since the last pacing and still there.
+    pub fn pending(&self, live: u64) -> u64 {
+        live.saturating_sub(self.base.get()).min(self.since.get())
+    }
+
+    pub fn tracked(&self) -> usize {
+        self.weak.borrow().len()
+    }
+}
+
+/// Gives every live handle of `handles` (their ids in `ids`, same order) a weak finalizer,
+/// reports external memory and lets the pacer collect.
+#[op2(nofast)]
+pub fn op_tensor_track(
+    scope: &mut v8::PinScope,
+    state: Rc<RefCell<OpState>>,
+    handles: v8::Local<v8::Array>,
+    #[buffer] ids: &[u8],
+    count: u32,
+) {
+    let state = TensorState::of(&state.borrow()).clone();
+    let ids: Vec<f64> = ids
+        .chunks_exact(8)
+        .take(count as usize)
+        .map(|c| f64::from_ne_bytes([c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]]))
+        .collect();
+    for (i, id) in ids.into_iter().enumerate() {
+        let id = HeapId::from_f64(id);
+        if !state.heap.borrow().contains(id) {
+            continue;
+        }
+        let Some(Ok(handle)) =
+            handles.get_index(scope, i as u32).map(v8::Local::<v8::Object>::try_from)
+        else {
+            continue;
+        };
+        let finalizer_state = Rc::downgrade(&state);
+        let weak = v8::Weak::with_finalizer(
+            scope,
+            handle,
+            Box::new(move |_| {
+                if let Some(state) = finalizer_state.upgrade() {
+                    finalize(&state, id);
+                }
+            }),
+        );
+        state.nursery.weak.borrow_mut().insert(id.to_f64() as u64, weak);
+    }
+    report_external(&state, scope);
+    pace(&state, scope);
+}
+
+fn finalize(state: &TensorState, id: HeapId) {
+    // A collection that nobody here asked for is V8's own: mostly a scavenge.
+    let by = state.collecting.get().unwrap_or(Releaser::MinorGc);
+    state.release(id, by);
+    state.nursery.forget(id);
+}
+
+fn live_bytes(state: &TensorState) -> u64 {
+    state.engine.pool.account.live.load(Relaxed)
+}
+
+fn report_external(state: &TensorState, isolate: &mut v8::Isolate) {
+    let live = live_bytes(state) as i64;
+    let change = live - state.nursery.reported.replace(live);
+    if change != 0 {
+        // May run a collection: no borrow of the heap is held here.
+        isolate.adjust_amount_of_external_allocated_memory(change);
+    }
+}
+
+fn pace(state: &Rc<TensorState>, isolate: &mut v8::Isolate) {
+    let Some(pacer) = state.nursery.pacer.clone() else { return };
+    if state.nursery.since.get() < state.nursery.threshold {
+        return;
+    }
+    let live = live_bytes(state);
+    let pending = state.nursery.pending(live);
+    pacer.pace(pending, live, &mut |kind| run_collection(state, isolate, &*pacer, kind));
+    state.nursery.since.set(0);
+    state.nursery.base.set(live_bytes(state));
+}
+
+/// Runs a collection and gives the live bytes after it.
+fn run_collection(
+    state: &TensorState,
+    isolate: &mut v8::Isolate,
+    pacer: &dyn Pacer,
+    kind: GcKind,
+) -> u64 {
+    state.collecting.set(Some(match kind {
+        GcKind::Minor => Releaser::MinorGc,
+        GcKind::Major => Releaser::MajorGc,
+    }));
+    pacer.collect(isolate, kind);
+    state.collecting.set(None);
+    report_external(state, isolate);
+    live_bytes(state)
+}
+
+/// `gc()`: a full collection now.
+#[op2(nofast)]
+pub fn op_tensor_collect(isolate: &mut v8::Isolate, state: Rc<RefCell<OpState>>) {
+    let state = TensorState::of(&state.borrow()).clone();
+    if let Some(pacer) = state.nursery.pacer.clone() {
+        run_collection(&state, isolate, &*pacer, GcKind::Major);
+    }
+}
