@@ -1,31 +1,39 @@
-//! Prints how fast the kernels are on this machine: GFLOP/s of matrix products beside the
-//! processor's own peak, and nanoseconds and GB/s of the others.
+//! Measures kernels for `benches/kernels.py`, which compares them with PyTorch.
 //!
-//! `cargo run --profile release -p mlrun_tensor_cpu --example kernels [-- gemm|...]`
+//! Without arguments it prints what this machine can do at most and how fast matrix products
+//! are. With `serve` it answers lines "CASE THREADS MILLISECONDS" by the median time of one
+//! call in nanoseconds, measured for that long.
 
-use mlrun_tensor_cpu::gemm::{Mat, MatMut, Shape, gemm};
-use mlrun_tensor_cpu::threads::Threads;
+use mlrun_tensor_core::layout::Layout;
+use mlrun_tensor_core::pool::HostPool;
+use mlrun_tensor_core::{Arg, Attr, Attrs, DType, Engine, Op, Storage, Tensor};
+use mlrun_tensor_cpu::{CpuBackend, Threads};
+use smallvec::smallvec;
+use std::collections::HashMap;
 use std::hint::black_box;
+use std::io::{BufRead, Write};
+use std::sync::Arc;
 use std::time::Instant;
 
-/// Best seconds of one call over at least `seconds` of calls.
-fn best(seconds: f64, mut f: impl FnMut()) -> f64 {
+/// Median seconds of a call, over batches that last a fifth of a millisecond or one call.
+fn median(seconds: f64, f: &mut dyn FnMut()) -> f64 {
     f();
-    let (mut calls, mut best, begin) = (1u32, f64::MAX, Instant::now());
-    while begin.elapsed().as_secs_f64() < seconds {
+    let (mut calls, mut times, begin) = (1u32, Vec::new(), Instant::now());
+    while begin.elapsed().as_secs_f64() < seconds || times.len() < 3 {
         let t = Instant::now();
         (0..calls).for_each(|_| f());
         let d = t.elapsed().as_secs_f64();
-        if d < 0.0005 {
+        if d < 0.0002 && calls < 1 << 24 {
             calls *= 2;
         } else {
-            best = best.min(d / calls as f64);
+            times.push(d / calls as f64);
         }
     }
-    best
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
-/// Multiply-adds in registers only: what the cores can do at most.
+/// Multiply-adds in registers only, in GFLOP/s: what one core can do at most.
 fn peak() -> f64 {
     #[cfg(target_arch = "x86_64")]
     {
@@ -53,80 +61,208 @@ fn peak() -> f64 {
             acc.iter().map(|a| _mm512_cvtss_f32(*a)).sum()
         }
         let n = 20_000;
+        let flops = |lanes: f64, t: f64| n as f64 * 12.0 * 2.0 * lanes / t / 1e9;
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: checked above.
-            let t = best(0.3, || {
+            let t = median(0.3, &mut || {
+                // SAFETY: checked above.
                 black_box(unsafe { avx512(n, black_box(0.999)) });
             });
-            return n as f64 * 12.0 * 32.0 / t / 1e9;
+            return flops(16.0, t);
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: checked above.
-            let t = best(0.3, || {
+            let t = median(0.3, &mut || {
+                // SAFETY: checked above.
                 black_box(unsafe { avx2(n, black_box(0.999)) });
             });
-            return n as f64 * 12.0 * 16.0 / t / 1e9;
+            return flops(8.0, t);
         }
     }
     f64::NAN
 }
 
-fn products(pools: &[Threads]) {
-    println!("f32 multiply-add peak of one core: {:.1} GFLOP/s", peak());
-    println!("{:>16} {:>3} {:>8} {:>8}", "m x k x n", "", "1 thread", "2");
+struct Bench {
+    engine: Engine,
+    tensors: HashMap<String, Tensor>,
+}
+
+impl Bench {
+    fn new(threads: usize) -> Bench {
+        let backend = Arc::new(CpuBackend::new(threads));
+        let engine = Engine::new(backend, Arc::new(HostPool::new()));
+        engine.set_grad_enabled(false);
+        Bench { engine, tensors: HashMap::new() }
+    }
+
+    /// A float32 tensor of random numbers, made once.
+    fn random(&mut self, name: &str, shape: &[usize]) -> Tensor {
+        let key = format!("{name}{shape:?}");
+        if let Some(t) = self.tensors.get(&key) {
+            return t.clone();
+        }
+        let dims = Attr::Ints(shape.iter().map(|&d| d as i64).collect());
+        let attrs = smallvec![dims, Attr::Float(0.0), Attr::Float(1.0), Attr::Absent];
+        let t = self.engine.call1(Op::Randn, &[], &attrs).expect("randn");
+        self.tensors.insert(key, t.clone());
+        t
+    }
+
+    fn index(&self, n: usize, below: usize) -> Tensor {
+        let storage = Storage::new(&self.engine.pool, n * 8).expect("memory");
+        let p = storage.as_ptr().cast::<i64>();
+        for i in 0..n {
+            // SAFETY: the storage holds `n` positions.
+            unsafe { p.add(i).write((i * 7919 % below) as i64) };
+        }
+        Tensor::new(storage, Layout::contiguous(&[n]), DType::I64)
+    }
+
+    /// The call that a case names, or nothing for an unknown name.
+    fn case<'a>(&'a mut self, name: &str) -> Option<Box<dyn FnMut() + 'a>> {
+        let (kind, rest) = name.split_once(':')?;
+        let shape: Vec<usize> =
+            rest.split('/').next()?.split('x').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let option = rest.split_once('/').map_or("", |o| o.1).to_string();
+        if kind == "matmul" {
+            let [m, k, n] = shape[..] else { return None };
+            let (ta, tb) = (option.starts_with('T'), option.ends_with('T'));
+            let a = self.random("a", &if ta { [k, m] } else { [m, k] });
+            let b = self.random("b", &if tb { [n, k] } else { [k, n] });
+            let a = if ta { self.engine.transpose_last(&a).ok()? } else { a };
+            let b = if tb { self.engine.transpose_last(&b).ok()? } else { b };
+            let e = &self.engine;
+            return Some(Box::new(move || drop(e.bin(Op::Bmm, &a, &b).expect("bmm"))));
+        }
+        let x = self.random("x", &shape);
+        let y = self.random("y", &shape);
+        let (dim, last) = (option.parse::<i64>().ok(), shape.len() - 1);
+        let over: Attrs =
+            smallvec![dim.map_or(Attr::Absent, |d| Attr::Ints(smallvec![d])), Attr::Bool(false)];
+        let along: Attrs = smallvec![Attr::Int(dim.unwrap_or(last as i64))];
+        let row = self.random("row", &shape[last..]);
+        let index = self.index(shape[0], shape[0]);
+        let e = &self.engine;
+        let one = move |op: Op, attrs: Attrs| -> Option<Box<dyn FnMut() + 'a>> {
+            Some(Box::new(move || {
+                drop(e.call(op, &[Arg::Tensor(&x)], &attrs).expect("op"));
+            }))
+        };
+        let none = Attrs::new();
+        match kind {
+            "add" => {
+                let x = self.tensors.get(&format!("x{shape:?}"))?.clone();
+                Some(Box::new(move || drop(e.bin(Op::Add, &x, &y).expect("add"))))
+            }
+            "addrow" => Some(Box::new(move || drop(e.bin(Op::Add, &y, &row).expect("add")))),
+            "relu" => one(Op::Relu, none),
+            "exp" => one(Op::Exp, none),
+            "tanh" => one(Op::Tanh, none),
+            "sigmoid" => one(Op::Sigmoid, none),
+            "gelu" => one(Op::GeluTanh, none),
+            "gelugrad" => {
+                let x = self.tensors.get(&format!("x{shape:?}"))?.clone();
+                Some(Box::new(move || {
+                    drop(
+                        e.unary_grad(Op::GeluTanh, &y, Some(&x), None, &Attrs::new())
+                            .expect("grad"),
+                    );
+                }))
+            }
+            "sum" => one(Op::Sum, over),
+            "mean" => one(Op::Mean, over),
+            "amax" => one(Op::Amax, over),
+            "argmax" => one(Op::Argmax, over),
+            "softmax" => one(Op::Softmax, along),
+            "logsoftmax" => one(Op::LogSoftmax, along),
+            "copy" => one(Op::Copy, none),
+            "copyT" => {
+                let t = e.transpose_last(&y).ok()?;
+                Some(Box::new(move || drop(e.clone_tensor(&t).expect("copy"))))
+            }
+            "rows" => Some(Box::new(move || {
+                let args = [Arg::Tensor(&y), Arg::Tensor(&index)];
+                drop(e.call(Op::IndexSelect, &args, &smallvec![Attr::Int(0)]).expect("rows"));
+            })),
+            "randn" => {
+                let dims = Attr::Ints(shape.iter().map(|&d| d as i64).collect());
+                let attrs: Attrs =
+                    smallvec![dims, Attr::Float(0.0), Attr::Float(1.0), Attr::Absent];
+                Some(Box::new(move || drop(e.call(Op::Randn, &[], &attrs).expect("randn"))))
+            }
+            "adamw" => {
+                let m = e.full(&shape, 0.0, DType::F32).ok()?;
+                let v = e.full(&shape, 0.0, DType::F32).ok()?;
+                let p = self.tensors.get(&format!("x{shape:?}"))?.clone();
+                let attrs: Attrs = [1e-3, 0.9, 0.999, 1e-8, 0.01]
+                    .into_iter()
+                    .map(Attr::Float)
+                    .chain([Attr::Bool(true), Attr::Int(10)])
+                    .collect();
+                Some(Box::new(move || {
+                    let args = [&p, &y, &m, &v].map(Arg::Tensor);
+                    drop(e.call(Op::AdamStep, &args, &attrs).expect("adam"));
+                }))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn overview() {
+    println!("float32 multiply-add peak of one core: {:.1} GFLOP/s", peak());
+    for threads in [1, 2] {
+        let pool = Threads::new(threads);
+        let t = median(0.2, &mut || {
+            pool.run(2, &|i| {
+                black_box(i);
+            });
+        });
+        println!("fork and join of two empty chunks, {threads} threads: {:.0} ns", t * 1e9);
+    }
+    println!("{:>24} {:>9} {:>9}  GFLOP/s", "m x k x n", "1 thread", "2");
     let sizes = [
-        (1, 1024, 1024),
-        (64, 64, 64),
-        (128, 128, 128),
-        (192, 192, 192),
-        (256, 256, 256),
-        (512, 512, 512),
-        (1024, 1024, 1024),
-        (2048, 2048, 2048),
-        (768, 128, 512),
+        "64x64x64",
+        "128x128x128",
+        "256x256x256",
+        "512x512x512",
+        "1024x1024x1024",
+        "2048x2048x2048",
+        "768x128x512",
     ];
-    for (m, k, n) in sizes {
-        let a: Vec<f32> = (0..m * k).map(|i| (i % 13) as f32 * 0.1).collect();
-        let b: Vec<f32> = (0..k * n).map(|i| (i % 7) as f32 * 0.1).collect();
-        let mut c = vec![0f32; m * n];
-        for (name, ars, acs, brs, bcs) in
-            [("NN", k, 1, n, 1), ("NT", k, 1, 1, k), ("TN", 1, m, n, 1), ("TT", 1, m, 1, k)]
-        {
-            print!("{:>16} {name:>3}", format!("{m}x{k}x{n}"));
-            for pool in pools {
-                let t = best(0.25, || {
-                    let am = Mat { ptr: a.as_ptr(), rs: ars as isize, cs: acs as isize };
-                    let bm = Mat { ptr: b.as_ptr(), rs: brs as isize, cs: bcs as isize };
-                    let cm = MatMut { ptr: c.as_mut_ptr(), rs: n as isize, cs: 1 };
-                    // SAFETY: the vectors have the sizes that shape and strides state.
-                    unsafe { gemm(pool, Shape { m, n, k }, am, bm, cm, false) }.expect("scratch");
-                });
-                print!(" {:>8.1}", 2.0 * (m * n * k) as f64 / t / 1e9);
+    for size in sizes {
+        for layout in ["NN", "NT", "TN"] {
+            print!("{size:>20} {layout:>3}");
+            for threads in [1, 2] {
+                let mut bench = Bench::new(threads);
+                let flops: f64 = size.split('x').filter_map(|d| d.parse::<f64>().ok()).product();
+                if let Some(mut f) = bench.case(&format!("matmul:{size}/{layout}")) {
+                    print!(" {:>9.1}", 2.0 * flops / median(0.25, &mut f) / 1e9);
+                }
             }
             println!();
         }
     }
 }
 
-fn forks(pools: &[Threads]) {
-    for pool in pools {
-        let t = best(0.3, || {
-            pool.run(2, &|i| {
-                black_box(i);
-            })
-        });
-        println!("fork and join of 2 empty chunks, {} threads: {:.0} ns", pool.count(), t * 1e9);
-    }
-}
-
 fn main() {
-    let part = std::env::args().nth(1);
-    let wants = |name: &str| part.as_deref().is_none_or(|p| p == name);
-    let pools = [Threads::new(1), Threads::new(2)];
-    if wants("forks") {
-        forks(&pools);
+    if std::env::args().nth(1).as_deref() != Some("serve") {
+        return overview();
     }
-    if wants("gemm") {
-        products(&pools);
+    let mut benches: HashMap<usize, Bench> = HashMap::new();
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let mut words = line.split_whitespace();
+        let (Some(name), Some(threads), Some(millis)) = (words.next(), words.next(), words.next())
+        else {
+            break;
+        };
+        let threads = threads.parse().unwrap_or(1);
+        let bench = benches.entry(threads).or_insert_with(|| Bench::new(threads));
+        let millis: f64 = millis.parse().unwrap_or(100.0);
+        match bench.case(name) {
+            Some(mut f) => println!("{:.1}", median(millis / 1e3, &mut f) * 1e9),
+            None => println!("unknown"),
+        }
+        if std::io::stdout().flush().is_err() {
+            break;
+        }
     }
 }

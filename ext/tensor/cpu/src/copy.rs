@@ -170,8 +170,9 @@ impl Strip {
                     // SAFETY: the tile lies inside the strip; `TILE` rows are contiguous in src.
                     *line = unsafe { src.offset(at).cast::<[T; TILE]>().read_unaligned() };
                 }
-                for ii in 0..TILE {
-                    let line: [T; TILE] = std::array::from_fn(|jj| tile[jj][ii]);
+                let flipped: [[T; TILE]; TILE] =
+                    std::array::from_fn(|ii| std::array::from_fn(|jj| tile[jj][ii]));
+                for (ii, line) in flipped.into_iter().enumerate() {
                     let at = (i + ii) as isize * self.row_step + j as isize;
                     // SAFETY: as above, with contiguous columns in dst.
                     unsafe { dst.offset(at).cast::<[T; TILE]>().write_unaligned(line) };

@@ -391,6 +391,7 @@ int_lane!(i8 u8 i16 i32 i64);
 #[derive(Clone, Copy)]
 pub struct Bool(pub bool);
 
+#[expect(clippy::suspicious_arithmetic_impl, reason = "arithmetic of booleans")]
 impl Add for Bool {
     type Output = Self;
     #[inline(always)]
@@ -398,6 +399,7 @@ impl Add for Bool {
         Bool(self.0 | o.0)
     }
 }
+#[expect(clippy::suspicious_arithmetic_impl, reason = "arithmetic of booleans")]
 impl Sub for Bool {
     type Output = Self;
     #[inline(always)]
@@ -405,6 +407,7 @@ impl Sub for Bool {
         Bool(self.0 ^ o.0)
     }
 }
+#[expect(clippy::suspicious_arithmetic_impl, reason = "arithmetic of booleans")]
 impl Mul for Bool {
     type Output = Self;
     #[inline(always)]

@@ -72,17 +72,13 @@ impl<const N: usize> Walk<N> {
         for (d, i) in self.outer.iter().zip(&mut index).rev() {
             *i = row % d.0;
             row /= d.0;
-            for k in 0..N {
-                base[k] += *i as isize * d.1[k];
-            }
+            shift(&mut base, *i as isize, &d.1);
         }
         let mut left = range.len();
         loop {
             let count = (self.inner - column).min(left);
             let mut at = base;
-            for k in 0..N {
-                at[k] += column as isize * self.inner_strides[k];
-            }
+            shift(&mut at, column as isize, &self.inner_strides);
             f(at, count);
             left -= count;
             if left == 0 {
@@ -91,18 +87,22 @@ impl<const N: usize> Walk<N> {
             column = 0;
             for (d, i) in self.outer.iter().zip(&mut index).rev() {
                 *i += 1;
-                for k in 0..N {
-                    base[k] += d.1[k];
-                }
+                shift(&mut base, 1, &d.1);
                 if *i < d.0 {
                     break;
                 }
-                for k in 0..N {
-                    base[k] -= d.0 as isize * d.1[k];
-                }
+                shift(&mut base, -(d.0 as isize), &d.1);
                 *i = 0;
             }
         }
+    }
+}
+
+/// Moves offsets by `count` steps.
+#[inline(always)]
+fn shift<const N: usize>(offsets: &mut [isize; N], count: isize, strides: &[isize; N]) {
+    for (o, s) in offsets.iter_mut().zip(strides) {
+        *o += count * s;
     }
 }
 

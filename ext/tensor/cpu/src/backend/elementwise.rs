@@ -42,8 +42,7 @@ pub fn tiny(call: &Call) -> bool {
         copies += 1;
         (copies <= 2).then_some(at)
     };
-    let mut count = 0;
-    for input in call.inputs {
+    for (i, input) in call.inputs.iter().enumerate() {
         let at = match input {
             Input::View(v) => {
                 let same = v.layout.shape == out.layout.shape
@@ -70,9 +69,8 @@ pub fn tiny(call: &Call) -> bool {
             }
             Input::Absent => std::ptr::null_mut(),
         };
-        let Some(slot) = ptrs.get_mut(count) else { return false };
+        let Some(slot) = ptrs.get_mut(i) else { return false };
         *slot = at;
-        count += 1;
     }
     let Some(first) = ptrs.iter().copied().find(|p| !p.is_null()) else { return false };
     let Some(row) = row(call.kernel, call.dtype) else { return false };

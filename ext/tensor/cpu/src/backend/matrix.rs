@@ -117,11 +117,7 @@ fn products<T: Gemm>(
         unsafe { gemm(threads, shape, am, bm, cm, false) }
     };
     let offsets_of = |offsets: [isize; 3], i: usize| {
-        let mut o = offsets;
-        for k in 0..3 {
-            o[k] += i as isize * walk.inner_strides[k];
-        }
-        o
+        std::array::from_fn(|k| offsets[k] + i as isize * walk.inner_strides[k])
     };
     // Many small products are shared out whole; large ones are split within.
     if count > 1 && threads.count() > 1 && (count >= 4 * threads.count() || work < 1 << 20) {

@@ -35,8 +35,8 @@ macro_rules! ordered {
     };
 }
 ordered! {
-    f32 = F32, |v| v != v;
-    f64 = F64, |v| v != v;
+    f32 = F32, |v| v.is_nan();
+    f64 = F64, |v| v.is_nan();
     i8 = I8, |_v| false;
     u8 = U8, |_v| false;
     i16 = I16, |_v| false;
