@@ -22,6 +22,8 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
                 exported: false,
                 imported: flags.is_import(),
                 pattern: false,
+                destructured: false,
+                rest: false,
                 in_loop: false,
                 redeclared: !scoping.symbol_redeclarations(id).is_empty(),
                 assigned: 0,
@@ -38,6 +40,8 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
         tree: Tree { units: vec![], vars, uses: vec![], dynamic: false },
         stack: vec![],
         loops: vec![0],
+        at_statement: false,
+        in_list: false,
     };
     let inner = (program.body.first().map_or(0, |s| s.span().start), program.span.end);
     builder.open(UnitKind::Program, program.span, inner);
@@ -53,6 +57,10 @@ struct Builder<'a> {
     stack: Vec<UnitId>,
     /// Loops around the current place, per open unit.
     loops: Vec<u32>,
+    /// The next expression is a whole statement.
+    at_statement: bool,
+    /// The present statement stands in a list, so another can follow it.
+    in_list: bool,
 }
 
 fn span(s: oxc::span::Span) -> tree::Span {
@@ -81,6 +89,7 @@ impl<'a> Builder<'a> {
             is_async: false,
             is_generator: false,
             is_constructor: false,
+            counts_instance: false,
             params: vec![],
             complex_params: false,
             body: vec![],
@@ -170,10 +179,16 @@ impl<'a> Builder<'a> {
     // Statements.
 
     fn statements(&mut self, list: &'a [Statement<'a>]) -> Vec<Stmt> {
-        list.iter().map(|s| self.statement(s)).collect()
+        list.iter()
+            .map(|s| {
+                self.in_list = true;
+                self.statement(s)
+            })
+            .collect()
     }
 
     fn boxed(&mut self, s: &'a Statement<'a>) -> Box<Stmt> {
+        self.in_list = false;
         Box::new(self.statement(s))
     }
 
@@ -199,7 +214,10 @@ impl<'a> Builder<'a> {
     fn statement_kind(&mut self, s: &'a Statement<'a>) -> StmtKind {
         match s {
             Statement::EmptyStatement(_) | Statement::DebuggerStatement(_) => StmtKind::Nothing,
-            Statement::ExpressionStatement(s) => StmtKind::Expr(self.expr(&s.expression)),
+            Statement::ExpressionStatement(s) => {
+                self.at_statement = self.in_list;
+                StmtKind::Expr(self.expr(&s.expression))
+            }
             Statement::BlockStatement(s) => StmtKind::Block(self.statements(&s.body)),
             Statement::VariableDeclaration(s) => StmtKind::Declare(self.declarators(s)),
             Statement::FunctionDeclaration(f) => {
@@ -217,16 +235,19 @@ impl<'a> Builder<'a> {
             Statement::ForStatement(s) => self.for_statement(s),
             Statement::ForInStatement(s) => {
                 let right = self.expr(&s.right);
+                let block = matches!(s.body, Statement::BlockStatement(_));
                 self.looped(|b| {
-                    let target = b.for_target(&s.left);
-                    StmtKind::ForEach { target, right, body: b.boxed(&s.body) }
+                    let target = b.for_target(&s.left, block);
+                    StmtKind::ForEach { target, right, body: b.boxed(&s.body), values: false }
                 })
             }
             Statement::ForOfStatement(s) => {
                 let right = self.expr(&s.right);
+                let block = matches!(s.body, Statement::BlockStatement(_));
                 self.looped(|b| {
-                    let target = b.for_target(&s.left);
-                    StmtKind::ForEach { target, right, body: b.boxed(&s.body) }
+                    let target = b.for_target(&s.left, block && !s.r#await);
+                    let values = !s.r#await && block && target.is_simple();
+                    StmtKind::ForEach { target, right, body: b.boxed(&s.body), values }
                 })
             }
             Statement::WhileStatement(s) => {
@@ -327,6 +348,7 @@ impl<'a> Builder<'a> {
     fn for_statement(&mut self, s: &'a ForStatement<'a>) -> StmtKind {
         // A binding of the head lives once per iteration.
         self.looped(|b| {
+            b.in_list = false;
             let init = s.init.as_ref().map(|init| {
                 let kind = match init {
                     ForStatementInit::VariableDeclaration(d) => StmtKind::Declare(b.declarators(d)),
@@ -366,17 +388,23 @@ impl<'a> Builder<'a> {
             VariableDeclarationKind::Const => VarKind::Const,
             VariableDeclarationKind::Using | VariableDeclarationKind::AwaitUsing => VarKind::Other,
         };
+        let insertable = self.in_list;
         d.declarations
             .iter()
             .map(|d| {
-                let target = self.binding_target(&d.id, kind);
+                let target = self.binding_target(&d.id, kind, insertable);
                 let init = d.init.as_ref().map(|e| self.expr(e));
                 Declarator { target, init, span: span(d.span) }
             })
             .collect()
     }
 
-    fn binding_target(&mut self, b: &'a BindingPattern<'a>, kind: VarKind) -> Target {
+    fn binding_target(
+        &mut self,
+        b: &'a BindingPattern<'a>,
+        kind: VarKind,
+        insertable: bool,
+    ) -> Target {
         match b {
             BindingPattern::BindingIdentifier(id) if kind != VarKind::Other => {
                 match self.declare(id, kind, false) {
@@ -387,7 +415,19 @@ impl<'a> Builder<'a> {
             _ => {
                 let mut pattern = Pattern::default();
                 self.binding(b, kind, &mut pattern);
+                self.settle(&pattern, insertable && kind != VarKind::Other);
                 Target::Pattern(pattern)
+            }
+        }
+    }
+
+    /// Decides whether the variables of a pattern can be retained after it.
+    fn settle(&mut self, pattern: &Pattern, insertable: bool) {
+        for &sym in &pattern.vars {
+            if insertable && pattern.is_simple() {
+                self.tree.vars[sym].destructured = true;
+            } else {
+                self.tree.vars[sym].pattern = true;
             }
         }
     }
@@ -395,7 +435,7 @@ impl<'a> Builder<'a> {
     fn binding(&mut self, b: &'a BindingPattern<'a>, kind: VarKind, into: &mut Pattern) {
         match b {
             BindingPattern::BindingIdentifier(id) => {
-                into.vars.extend(self.declare(id, kind, true));
+                into.vars.extend(self.declare(id, kind, false));
             }
             BindingPattern::ObjectPattern(p) => {
                 for property in &p.properties {
@@ -408,15 +448,16 @@ impl<'a> Builder<'a> {
                     self.binding(&property.value, kind, into);
                 }
                 if let Some(rest) = &p.rest {
-                    self.binding(&rest.argument, kind, into);
+                    self.rest(&rest.argument, kind, into);
                 }
             }
             BindingPattern::ArrayPattern(p) => {
+                into.iterates = true;
                 for element in p.elements.iter().flatten() {
                     self.binding(element, kind, into);
                 }
                 if let Some(rest) = &p.rest {
-                    self.binding(&rest.argument, kind, into);
+                    self.rest(&rest.argument, kind, into);
                 }
             }
             BindingPattern::AssignmentPattern(p) => {
@@ -427,7 +468,19 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn for_target(&mut self, left: &'a ForStatementLeft<'a>) -> Target {
+    /// `...rest`: a fresh container that the variable owns.
+    fn rest(&mut self, b: &'a BindingPattern<'a>, kind: VarKind, into: &mut Pattern) {
+        let before = into.vars.len();
+        self.binding(b, kind, into);
+        let single = matches!(b, BindingPattern::BindingIdentifier(_));
+        for i in before..into.vars.len() {
+            let var = &mut self.tree.vars[into.vars[i]];
+            var.rest = single;
+            var.pattern |= !single;
+        }
+    }
+
+    fn for_target(&mut self, left: &'a ForStatementLeft<'a>, block: bool) -> Target {
         let mut pattern = Pattern::default();
         match left {
             ForStatementLeft::VariableDeclaration(d) => {
@@ -444,11 +497,13 @@ impl<'a> Builder<'a> {
                         pattern.exprs.push(init);
                     }
                 }
+                self.settle(&pattern, block && d.kind != VariableDeclarationKind::Using);
             }
             other => {
                 if let Some(target) = other.as_assignment_target() {
                     self.assignment_pattern(target, &mut pattern);
                 }
+                self.settle(&pattern, false);
             }
         }
         Target::Pattern(pattern)
@@ -458,17 +513,21 @@ impl<'a> Builder<'a> {
         match t {
             AssignmentTarget::AssignmentTargetIdentifier(id) => {
                 if let Some(sym) = self.resolve(id) {
-                    self.tree.vars[sym].pattern = true;
                     self.tree.vars[sym].assigned += 1;
                     into.vars.push(sym);
                 }
             }
             AssignmentTarget::ArrayAssignmentTarget(p) => {
+                into.iterates = true;
                 for element in p.elements.iter().flatten() {
                     self.maybe_default(element, into);
                 }
                 if let Some(rest) = &p.rest {
+                    let before = into.vars.len();
                     self.assignment_pattern(&rest.target, into);
+                    for i in before..into.vars.len() {
+                        self.tree.vars[into.vars[i]].pattern = true;
+                    }
                 }
             }
             AssignmentTarget::ObjectAssignmentTarget(p) => {
@@ -476,7 +535,11 @@ impl<'a> Builder<'a> {
                     self.assignment_property(property, into);
                 }
                 if let Some(rest) = &p.rest {
+                    let before = into.vars.len();
                     self.assignment_pattern(&rest.target, into);
+                    for i in before..into.vars.len() {
+                        self.tree.vars[into.vars[i]].pattern = true;
+                    }
                 }
             }
             other => match other.as_member_expression() {
@@ -501,7 +564,6 @@ impl<'a> Builder<'a> {
                     into.exprs.push(init);
                 }
                 if let Some(sym) = self.resolve(&p.binding) {
-                    self.tree.vars[sym].pattern = true;
                     self.tree.vars[sym].assigned += 1;
                     into.vars.push(sym);
                 }
@@ -608,7 +670,18 @@ impl<'a> Builder<'a> {
             }
         }
         if let Some(rest) = &params.rest {
-            self.complex_param(&rest.rest.argument, None);
+            match &rest.rest.argument {
+                BindingPattern::BindingIdentifier(id) => {
+                    if let Some(sym) = self.declare(id, VarKind::Param, false) {
+                        self.tree.vars[sym].rest = true;
+                        self.tree.units[unit].params.push(sym);
+                    }
+                }
+                other => {
+                    self.complex_param(other, None);
+                    self.leave_alone("rest parameter with a pattern", other.span());
+                }
+            }
         }
     }
 
@@ -616,13 +689,19 @@ impl<'a> Builder<'a> {
     fn complex_param(&mut self, b: &'a BindingPattern<'a>, init: Option<&'a Expression<'a>>) {
         let unit = self.unit();
         let mut pattern = Pattern::default();
-        self.binding(b, VarKind::Other, &mut pattern);
+        self.binding(b, VarKind::Param, &mut pattern);
+        if pattern.vars.iter().any(|&v| self.tree.vars[v].rest) {
+            self.leave_alone("rest in a parameter's pattern", b.span());
+        }
         if let Some(init) = init {
             let init = self.expr(init);
             pattern.exprs.push(init);
         }
         if pattern.exprs.iter().any(|e| !matches!(e.kind, Kind::Plain)) {
             self.leave_alone("parameter with a computed default", b.span());
+        }
+        for &sym in &pattern.vars {
+            self.tree.vars[sym].destructured = true;
         }
         self.tree.units[unit].complex_params = true;
         self.tree.units[unit].params.extend(pattern.vars);
@@ -639,13 +718,20 @@ impl<'a> Builder<'a> {
         if let Some(heritage) = &c.heritage {
             parts.push(self.expr(&heritage.expression));
         }
+        let fields = c.body.body.iter().any(|e| match e {
+            ClassElement::PropertyDefinition(p) => !p.r#static,
+            ClassElement::AccessorProperty(_) => true,
+            _ => false,
+        });
+        let counts = c.heritage.is_none() && !fields;
         for element in &c.body.body {
             match element {
                 ClassElement::MethodDefinition(m) => {
                     parts.extend(self.class_key(&m.key, m.computed));
                     let unit = self.function(&m.value);
-                    self.tree.units[unit].is_constructor =
-                        m.kind == MethodDefinitionKind::Constructor;
+                    let constructor = m.kind == MethodDefinitionKind::Constructor;
+                    self.tree.units[unit].is_constructor = constructor;
+                    self.tree.units[unit].counts_instance = constructor && counts;
                 }
                 ClassElement::PropertyDefinition(p) => {
                     parts.extend(self.class_key(&p.key, p.computed));
@@ -684,6 +770,12 @@ impl<'a> Builder<'a> {
     // Expressions.
 
     fn expr(&mut self, e: &'a Expression<'a>) -> Expr {
+        if !matches!(
+            e,
+            Expression::AssignmentExpression(_) | Expression::ParenthesizedExpression(_)
+        ) {
+            self.at_statement = false;
+        }
         let kind = self.kind(e);
         if let Kind::Unsupported(reason) = kind {
             self.leave_alone(reason, e.span());
@@ -718,17 +810,19 @@ impl<'a> Builder<'a> {
             Expression::FunctionExpression(f) => Kind::Function(self.function(f)),
             Expression::ClassExpression(c) => self.class(c),
             Expression::ArrayExpression(a) => {
-                let mut list = vec![];
+                let mut items = vec![];
                 for element in &a.elements {
-                    match element {
-                        ArrayExpressionElement::SpreadElement(s) => {
-                            list.push(self.expr(&s.argument));
-                        }
-                        ArrayExpressionElement::Elision(_) => {}
-                        other => list.extend(other.as_expression().map(|e| self.expr(e))),
+                    let (spread, value) = match element {
+                        ArrayExpressionElement::SpreadElement(s) => (true, Some(&s.argument)),
+                        ArrayExpressionElement::Elision(_) => continue,
+                        other => (false, other.as_expression()),
+                    };
+                    if let Some(value) = value {
+                        let value = self.expr(value);
+                        items.push(tree::Argument { spread, value });
                     }
                 }
-                Kind::Store(list)
+                Kind::Literal { items, countable: true }
             }
             Expression::ObjectExpression(o) => self.object(o),
             Expression::UnaryExpression(u) => self.unary(u),
@@ -811,31 +905,35 @@ impl<'a> Builder<'a> {
     }
 
     fn object(&mut self, o: &'a ObjectExpression<'a>) -> Kind {
-        let mut list = vec![];
+        let mut items = vec![];
+        let mut countable = true;
         for property in &o.properties {
-            match property {
+            let (spread, value) = match property {
                 ObjectPropertyKind::ObjectProperty(p) => {
-                    if p.computed
-                        && let Some(key) = p.key.as_expression()
-                    {
-                        list.push(self.expr(key));
+                    countable &= p.kind == PropertyKind::Init
+                        && !p.key.is_specific_static_name("__proto__");
+                    if p.computed {
+                        // A key's conversion runs code while earlier values wait.
+                        countable = false;
+                        if let Some(key) = p.key.as_expression() {
+                            let value = self.expr(key);
+                            let value = Expr { span: value.span, kind: Kind::Operator(vec![value]) };
+                            items.push(tree::Argument { spread: false, value });
+                        }
                     }
+                    let mut value = self.expr(&p.value);
                     if p.shorthand {
-                        // `{ x }` has one identifier for key and value: shared by a prefix.
-                        let mut value = self.expr(&p.value);
-                        value.kind = Kind::Paren(Box::new(Expr {
-                            span: value.span,
-                            kind: value.kind,
-                        }));
-                        list.push(value);
-                    } else {
-                        list.push(self.expr(&p.value));
+                        // `{ x }` has one identifier for key and value.
+                        let inner = Expr { span: value.span, kind: value.kind };
+                        value = Expr { span: inner.span, kind: Kind::Paren(Box::new(inner)) };
                     }
+                    (false, value)
                 }
-                ObjectPropertyKind::SpreadProperty(s) => list.push(self.expr(&s.argument)),
-            }
+                ObjectPropertyKind::SpreadProperty(s) => (true, self.expr(&s.argument)),
+            };
+            items.push(tree::Argument { spread, value });
         }
-        Kind::Store(list)
+        Kind::Literal { items, countable }
     }
 
     fn update(&mut self, u: &'a ast::UpdateExpression<'a>) -> Kind {
@@ -859,6 +957,9 @@ impl<'a> Builder<'a> {
 
     fn assign(&mut self, a: &'a AssignmentExpression<'a>) -> Kind {
         use oxc::syntax::operator::AssignmentOperator as Op;
+        if a.left.as_assignment_target_pattern().is_none() {
+            self.at_statement = false;
+        }
         let op = match a.operator {
             Op::Assign => AssignOp::Simple,
             Op::LogicalAnd => AssignOp::Logical(Logic::And),
@@ -876,8 +977,10 @@ impl<'a> Builder<'a> {
             },
             AssignmentTarget::ArrayAssignmentTarget(_)
             | AssignmentTarget::ObjectAssignmentTarget(_) => {
+                let whole = std::mem::take(&mut self.at_statement);
                 let mut pattern = Pattern::default();
                 self.assignment_pattern(&a.left, &mut pattern);
+                self.settle(&pattern, whole);
                 Target::Pattern(pattern)
             }
             other => match other.as_member_expression() {

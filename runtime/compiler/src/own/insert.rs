@@ -41,6 +41,8 @@ pub(crate) fn insert(source: &str, tree: &Tree, names: &Names) -> Edits {
             unstable: HashSet::new(),
             slots: BTreeSet::new(),
             cells: BTreeSet::new(),
+            binds: String::new(),
+            reserved: vec![],
             free: vec![],
             temps: 0,
             raw_free: vec![],
@@ -101,6 +103,10 @@ struct Inserter<'t> {
     unstable: HashSet<Sym>,
     slots: BTreeSet<String>,
     cells: BTreeSet<String>,
+    /// Statements that retain what a pattern has bound.
+    binds: String,
+    /// Temporaries of loops around the present statement.
+    reserved: Vec<String>,
     free: Vec<usize>,
     temps: usize,
     raw_free: Vec<usize>,
@@ -259,24 +265,44 @@ impl<'t> Inserter<'t> {
     /// Statements that take over or share parameters.
     fn entry(&mut self) -> String {
         let mut text = String::new();
-        let (hold, share) = (self.own("hold"), self.own("share"));
         for &sym in &self.unit.params {
-            let name = &self.var(sym).name;
-            match self.var(sym).mode {
-                Mode::Slot { entry: true } => {
-                    let slot = self.slot_of(sym);
-                    text.push_str(&format!("{slot} = {hold}({name});"));
-                }
-                Mode::Kept { entry: true } => text.push_str(&format!("{hold}({name});")),
-                Mode::Shared { entry: true } => text.push_str(&format!("{share}({name});")),
-                _ => {}
+            if matches!(
+                self.var(sym).mode,
+                Mode::Slot { entry: true } | Mode::Kept { entry: true } | Mode::Shared { entry: true }
+            ) {
+                text.push_str(&self.bind(sym, true));
             }
         }
+        if self.unit.counts_instance {
+            text.push_str(&format!("{}(this, new.target);", self.own("made")));
+        }
+        let hold = self.own("hold");
         let outlives = self.unit.this_captured || self.unit.is_async;
         if outlives && self.unit.kind == UnitKind::Function && !self.unit.is_constructor {
             text.push_str(&format!("{hold}(this);"));
         }
         text
+    }
+
+    /// A statement that retains what a pattern or the caller has put into a variable.
+    fn bind(&mut self, sym: Sym, fresh: bool) -> String {
+        let var = self.var(sym);
+        let take = self.own(if var.rest { "lit" } else { "hold" });
+        let name = &var.name;
+        match var.mode {
+            Mode::Slot { .. } | Mode::Cell => {
+                let slot = self.slot_of(sym);
+                if fresh {
+                    format!("{slot} = {take}({name});")
+                } else {
+                    format!("{slot} = {}({take}({name}), {slot});", self.own("put"))
+                }
+            }
+            Mode::Kept { .. } => format!("{take}({name});"),
+            Mode::Shared { .. } if var.rest => format!("{}({take}({name}));", self.own("share")),
+            Mode::Shared { .. } => format!("{}({name});", self.own("share")),
+            Mode::Plain | Mode::Borrowed => String::new(),
+        }
     }
 
     fn program_slots(&mut self) {
@@ -300,6 +326,7 @@ impl<'t> Inserter<'t> {
 
     /// Drops after a statement: temporaries, and variables that are not needed any more.
     fn after(&mut self, s: &Stmt, flush: Vec<String>) {
+        let binds = std::mem::take(&mut self.binds);
         if ends_abruptly(s) {
             return;
         }
@@ -315,11 +342,12 @@ impl<'t> Inserter<'t> {
                 }
             }
         }
-        if dead.is_empty() {
+        if dead.is_empty() && binds.is_empty() {
             return;
         }
         let drop = self.own("drop");
-        let mut text: String = dead.iter().map(|s| format!("{s} = {drop}({s});")).collect();
+        let mut text = binds;
+        text.extend(dead.iter().map(|s| format!("{s} = {drop}({s});")));
         if !self.source[..s.span.end as usize].ends_with([';', '}']) || needs_semicolon(s) {
             text.insert(0, ';');
         }
@@ -329,12 +357,22 @@ impl<'t> Inserter<'t> {
     fn mentions(&self, s: &Stmt, into: &mut BTreeSet<Sym>) {
         super::modes::each_expr(s, &mut |e, _| self.mentions_in(e, into));
         super::modes::each_declarator(s, &mut |d| {
-            if let Target::Var(sym, _) = &d.target
-                && self.is_slot(*sym)
-            {
-                into.insert(*sym);
-            }
+            let vars = match &d.target {
+                Target::Var(sym, _) => std::slice::from_ref(sym),
+                Target::Pattern(pattern) => &pattern.vars,
+                _ => &[],
+            };
+            into.extend(vars.iter().filter(|&&sym| self.is_slot(sym)));
         });
+        self.heads(s, into);
+    }
+
+    /// Variables of loop heads.
+    fn heads(&self, s: &Stmt, into: &mut BTreeSet<Sym>) {
+        if let StmtKind::ForEach { target: Target::Pattern(pattern), .. } = &s.kind {
+            into.extend(pattern.vars.iter().filter(|&&sym| self.is_slot(sym)));
+        }
+        super::modes::each_child(s, &mut |c| self.heads(c, into));
     }
 
     fn mentions_in(&self, e: &Expr, into: &mut BTreeSet<Sym>) {
@@ -343,11 +381,12 @@ impl<'t> Inserter<'t> {
                 into.insert(*sym);
             }
             Kind::Assign(a) => {
-                if let Target::Var(sym, _) = &a.target
-                    && self.is_slot(*sym)
-                {
-                    into.insert(*sym);
-                }
+                let vars = match &a.target {
+                    Target::Var(sym, _) => std::slice::from_ref(sym),
+                    Target::Pattern(pattern) => &pattern.vars,
+                    _ => &[],
+                };
+                into.extend(vars.iter().filter(|&&sym| self.is_slot(sym)));
             }
             _ => {}
         }
@@ -398,7 +437,10 @@ impl<'t> Inserter<'t> {
                 }
                 self.statement(body);
             }
-            StmtKind::ForEach { target, right, body } => {
+            StmtKind::ForEach { target, right, body, values: true } => {
+                return self.for_of(target, right, body);
+            }
+            StmtKind::ForEach { target, right, body, .. } => {
                 self.flushed(right, |i, e| i.share(e));
                 self.pattern_exprs(target);
                 self.statement(body);
@@ -407,9 +449,7 @@ impl<'t> Inserter<'t> {
                 self.flushed(test, |i, e| i.value(e));
                 self.statement(body);
             }
-            StmtKind::Label(_, body) => {
-                self.statement(body);
-            }
+            StmtKind::Label(_, body) => return self.statement(body),
             StmtKind::Return(Some(e)) => {
                 let pending = self.top(e, |i, e| i.give(e));
                 self.release(&pending);
@@ -440,6 +480,38 @@ impl<'t> Inserter<'t> {
         vec![]
     }
 
+    /// The iterated value is held through the loop, each element through its turn.
+    fn for_of(&mut self, target: &'t Target, right: &'t Expr, body: &'t Stmt) -> Vec<String> {
+        let pending = self.top(right, |i, e| i.iterated(e));
+        self.free.retain(|&n| !pending.contains(&self.names.temp(n)));
+        self.reserved.extend(pending.iter().cloned());
+        if let Target::Pattern(pattern) = target {
+            let binds: String = pattern.vars.iter().map(|&sym| self.bind(sym, false)).collect();
+            let at = body.span.start + 1;
+            if !binds.is_empty() {
+                self.edits.insert(at, i32::MIN + 1, binds, at);
+            }
+        }
+        self.statement(body);
+        self.reserved.truncate(self.reserved.len() - pending.len());
+        self.release(&pending);
+        pending
+    }
+
+    /// A value that goes through the iterator protocol, held until `pending` is flushed.
+    fn iterated(&mut self, e: &'t Expr) {
+        if e.is_plain(&self.tree.vars) {
+            return self.value(e);
+        }
+        let n = self.next();
+        let _ = match &e.kind {
+            Kind::Read(sym) if self.is_slot(*sym) => self.held_in_temp(e),
+            _ => self.held(e),
+        };
+        let pre = format!("{}(", self.own("spread"));
+        self.wrap(n, e.span, &pre, ")");
+    }
+
     /// What an exception left in slots that nobody needs any more.
     fn handler(&mut self, block: &'t [Stmt], handler: &'t Handler) {
         for e in &handler.pattern.exprs {
@@ -451,7 +523,8 @@ impl<'t> Inserter<'t> {
         block.iter().for_each(|s| self.mentions(s, &mut mentioned));
         let mut dead: Vec<String> =
             mentioned.iter().filter(|s| !needed.contains(s)).map(|&s| self.slot_of(s)).collect();
-        dead.extend((1..=self.temps).map(|n| self.names.temp(n)));
+        let temps = (1..=self.temps).map(|n| self.names.temp(n));
+        dead.extend(temps.filter(|t| !self.reserved.contains(t)));
         let drop = self.own("drop");
         let text: String = dead.iter().map(|s| format!("{s} = {drop}({s});")).collect();
         if !text.is_empty() {
@@ -553,7 +626,17 @@ impl<'t> Inserter<'t> {
             Kind::Read(sym) => {
                 let _ = self.read(e, *sym);
             }
-            Kind::Operator(list) => list.iter().for_each(|e| self.value(e)),
+            Kind::Operator(list) => {
+                for (i, e) in list.iter().enumerate() {
+                    // Its conversion waits for the operands after it.
+                    if list[i + 1..].iter().any(Expr::has_effects) {
+                        let _ = self.held(e);
+                    } else {
+                        self.value(e);
+                    }
+                }
+            }
+            Kind::Literal { items, .. } => items.iter().for_each(|i| self.share(&i.value)),
             Kind::Inspect(list) => {
                 for e in list {
                     let _ = self.held(e);
@@ -589,8 +672,9 @@ impl<'t> Inserter<'t> {
         let var = self.var(sym);
         let named = |check| Operand { text: Some(var.name.clone()), check };
         match var.mode {
-            Mode::Plain | Mode::Kept { .. } | Mode::Shared { .. } => Operand::default(),
-            Mode::Borrowed => named(true),
+            Mode::Shared { .. } if var.imported => named(true),
+            Mode::Plain | Mode::Shared { .. } => Operand::default(),
+            Mode::Borrowed | Mode::Kept { .. } => named(true),
             Mode::Slot { .. } if !self.unstable.contains(&sym) => {
                 let slot = self.slot_of(sym);
                 self.busy.push(slot.clone());
@@ -622,10 +706,15 @@ impl<'t> Inserter<'t> {
             | Kind::Logical(..)
             | Kind::Sequence(_)
             | Kind::Chain(_) => self.held_in_temp(e),
-            Kind::Assign(a) if matches!(a.target, Target::Var(..) | Target::Pattern(_)) => {
-                self.held_in_temp(e)
+            Kind::Member(_) if self.is_uncounted(e) => {
+                self.value(e);
+                Operand::default()
             }
-            Kind::Member(m) if m.name.as_deref() == Some("T") => self.held_in_temp(e),
+            Kind::Member(_)
+            | Kind::Literal { .. }
+            | Kind::New(_)
+            | Kind::Await(_)
+            | Kind::Assign(_) => self.held_in_temp(e),
             _ => {
                 self.value(e);
                 Operand::default()
@@ -672,6 +761,13 @@ impl<'t> Inserter<'t> {
             Kind::Member(m) if m.name.as_deref() == Some("T") && !m.is_super => {
                 self.view(e, m, slot);
             }
+            Kind::Literal { items, countable: true } if !e.is_plain(&self.tree.vars) => {
+                let n = self.next();
+                let mark = self.mark();
+                self.literal(items);
+                let drops = self.flush(mark, slot);
+                self.take(n, e, slot, "lit", &drops);
+            }
             Kind::Read(sym) if self.var(*sym).mode != Mode::Plain => {
                 let n = self.next();
                 if self.is_slot(*sym) && self.live.last.contains(&e.span.start) {
@@ -684,7 +780,14 @@ impl<'t> Inserter<'t> {
                 let n = self.next();
                 self.retain(n, e, slot, "");
             }
-            Kind::Member(_) | Kind::Assign(_) if !e.is_plain(&self.tree.vars) => {
+            Kind::Member(_)
+            | Kind::Assign(_)
+            | Kind::New(_)
+            | Kind::Await(_)
+            | Kind::Store(_)
+            | Kind::Literal { .. }
+                if !e.is_plain(&self.tree.vars) && !is_class(e) =>
+            {
                 let n = self.next();
                 let mark = self.mark();
                 self.value(e);
@@ -698,15 +801,7 @@ impl<'t> Inserter<'t> {
                 if !slot.fresh {
                     let (put, name) = (self.own("put"), &slot.name);
                     let pre = format!("({name} = {put}(");
-                    // An uncounted value must not look like one that brings a count.
-                    let post = if e.is_plain(&self.tree.vars) {
-                        format!(", {name}))")
-                    } else {
-                        let hold = self.own("hold");
-                        self.wrap(n, e.span, &format!("{pre}{hold}("), &format!("), {name}))"));
-                        return;
-                    };
-                    self.wrap(n, e.span, &pre, &post);
+                    self.wrap(n, e.span, &pre, &format!(", {name}))"));
                 }
             }
         }
@@ -714,7 +809,12 @@ impl<'t> Inserter<'t> {
 
     /// `(slot = hold(E), drops, slot)`.
     fn retain(&mut self, n: i32, e: &Expr, slot: &Slot, drops: &str) {
-        let (hold, put, name) = (self.own("hold"), self.own("put"), &slot.name);
+        self.take(n, e, slot, "hold", drops);
+    }
+
+    /// `(slot = operation(E), drops, slot)`.
+    fn take(&mut self, n: i32, e: &Expr, slot: &Slot, operation: &str, drops: &str) {
+        let (hold, put, name) = (self.own(operation), self.own("put"), &slot.name);
         let tail = if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
         let (pre, post) = if slot.fresh {
             (format!("({name} = {hold}("), format!("){tail})"))
@@ -748,7 +848,7 @@ impl<'t> Inserter<'t> {
         {
             // The value of a shorthand property.
             if let Kind::Read(sym) = &inner.kind
-                && matches!(self.var(*sym).mode, Mode::Slot { .. } | Mode::Borrowed | Mode::Cell)
+                && self.may_be_unshared(*sym)
             {
                 let n = self.next();
                 let pre = format!("{}: {}(", self.var(*sym).name, self.own("share"));
@@ -761,9 +861,9 @@ impl<'t> Inserter<'t> {
             return;
         }
         let needed = match &e.kind {
-            Kind::Read(sym) => {
-                matches!(self.var(*sym).mode, Mode::Slot { .. } | Mode::Borrowed | Mode::Cell)
-            }
+            Kind::Read(sym) => self.may_be_unshared(*sym),
+            Kind::Member(_) => !self.is_uncounted(e),
+            Kind::New(_) | Kind::Await(_) => true,
             Kind::Call(call) => {
                 self.call(e, call, Result_::Shared);
                 return;
@@ -782,6 +882,42 @@ impl<'t> Inserter<'t> {
         if needed {
             let pre = format!("{}(", self.own("share"));
             self.wrap(n, e.span, &pre, ")");
+        }
+    }
+
+    fn may_be_unshared(&self, sym: Sym) -> bool {
+        let var = self.var(sym);
+        match var.mode {
+            Mode::Slot { .. } | Mode::Borrowed | Mode::Cell | Mode::Kept { .. } => true,
+            Mode::Shared { .. } => var.imported,
+            Mode::Plain => false,
+        }
+    }
+
+    /// Elements of a counted literal.
+    fn literal(&mut self, items: &'t [Argument]) {
+        for item in items {
+            if item.spread {
+                self.iterated(&item.value);
+            } else if let Kind::Paren(inner) = &item.value.kind
+                && inner.span == item.value.span
+            {
+                // A shorthand property must stay an identifier: its variable holds the value
+                // unless a later element changes it.
+                self.shorthand(inner);
+            } else {
+                let _ = self.held(&item.value);
+            }
+        }
+    }
+
+    fn shorthand(&mut self, e: &'t Expr) {
+        let Kind::Read(sym) = &e.kind else { return };
+        let n = self.next();
+        let operand = self.read(e, *sym);
+        if operand.text.is_some_and(|t| t != self.var(*sym).name) {
+            let pre = format!("{}: ", self.var(*sym).name);
+            self.wrap(n, e.span, &pre, "");
         }
     }
 
@@ -835,6 +971,16 @@ impl<'t> Inserter<'t> {
                 let _ = self.held_in_temp(e);
                 self.wrap(n, e.span, &format!("{lend}("), ")");
             }
+            Kind::Literal { items, countable: true } => {
+                let n = self.next();
+                self.literal(items);
+                let lit = self.own("lit");
+                if self.unit.is_async {
+                    self.wrap(n, e.span, &format!("{lit}("), ")");
+                } else {
+                    self.wrap(n, e.span, &format!("{}({lit}(", self.own("give")), "))");
+                }
+            }
             _ => self.value(e),
         }
     }
@@ -848,7 +994,14 @@ impl<'t> Inserter<'t> {
     }
 
     fn member(&mut self, m: &'t Member) {
-        let _ = self.held(&m.object);
+        match &m.object.kind {
+            Kind::Member(inner) if !m.computed.as_ref().is_some_and(Expr::has_effects) => {
+                self.member(inner);
+            }
+            _ => {
+                let _ = self.held(&m.object);
+            }
+        }
         if let Some(key) = &m.computed {
             self.value(key);
         }
@@ -903,22 +1056,75 @@ impl<'t> Inserter<'t> {
             Target::Global => self.share(value),
             Target::Member(member) => {
                 if let Kind::Member(m) = &member.kind {
-                    self.member(m);
+                    self.store_member(m, value);
                 }
-                self.share(value);
+            }
+            Target::Pattern(pattern) if pattern.vars.iter().all(|&v| !self.var(v).pattern)
+                && pattern.is_simple() =>
+            {
+                if pattern.iterates {
+                    self.iterated(value);
+                } else {
+                    let _ = self.held(value);
+                }
+                for &sym in &pattern.vars {
+                    let fresh = first && !self.var(sym).in_loop && self.var(sym).kind != VarKind::Var;
+                    let bind = self.bind(sym, fresh);
+                    self.binds.push_str(&bind);
+                }
             }
             Target::Pattern(_) => {
-                let _ = self.held(value);
+                self.share(value);
                 self.pattern_exprs(target);
             }
         }
     }
 
+    /// `o.p = V`: the container retains the new value and gives up the old one.
+    fn store_member(&mut self, m: &'t Member, value: &'t Expr) {
+        let private = m.name.as_ref().is_some_and(|n| n.starts_with('#'));
+        let empties = matches!(
+            self.source.get(value.span.start as usize..value.span.end as usize),
+            Some("null" | "undefined" | "void 0")
+        );
+        if private || m.is_super || (value.is_plain(&self.tree.vars) && !empties) {
+            self.member(m);
+            return self.share(value);
+        }
+        let n = self.next();
+        let operand = self.held(&m.object);
+        let object = match operand.text {
+            Some(text) => text,
+            None => {
+                let raw = self.raw();
+                self.wrap(n, m.object.span, &format!("({raw} = "), ")");
+                raw
+            }
+        };
+        let key = match (&m.name, &m.computed) {
+            (Some(name), _) => quote(name),
+            (None, Some(key)) => {
+                let raw = self.raw();
+                let n = self.next();
+                self.value(key);
+                self.wrap(n, key.span, &format!("{raw} = "), "");
+                raw
+            }
+            (None, None) => return self.share(value),
+        };
+        let n = self.next();
+        let _ = self.held(value);
+        let pre = format!("{}({object}, {key}, ", self.own("store"));
+        self.wrap(n, value.span, &pre, ")");
+    }
+
     fn pattern_exprs(&mut self, target: &'t Target) {
         if let Target::Pattern(pattern) = target {
             for e in &pattern.members {
+                // Its store is not counted.
                 if let Kind::Member(m) = &e.kind {
-                    self.member(m);
+                    self.share(&m.object);
+                    m.computed.iter().for_each(|c| self.value(c));
                 }
             }
             pattern.exprs.iter().for_each(|e| self.share(e));
@@ -934,6 +1140,12 @@ impl<'t> Inserter<'t> {
             Kind::Call(call) => self.call(e, call, Result_::Looked),
             _ if e.is_plain(&self.tree.vars) => self.value(e),
             Kind::Store(_) | Kind::New(_) | Kind::Await(_) => self.value(e),
+            Kind::Literal { items, countable: true } => {
+                let n = self.next();
+                self.literal(items);
+                let pre = format!("{}(", self.own("lit"));
+                self.wrap(n, e.span, &pre, ")");
+            }
             _ => {
                 let n = self.next();
                 self.value(e);
@@ -1185,12 +1397,11 @@ impl<'t> Inserter<'t> {
     fn is_uncounted(&self, e: &Expr) -> bool {
         match &e.kind {
             Kind::Plain | Kind::Global | Kind::Function(_) => true,
-            Kind::Read(sym) => matches!(
-                self.var(*sym).mode,
-                Mode::Plain | Mode::Kept { .. } | Mode::Shared { .. }
-            ),
+            Kind::Read(sym) => !self.may_be_unshared(*sym),
+            // Of globals' properties only: anything else may be a counted container.
             Kind::Member(m) => {
-                m.name.as_deref() != Some("T")
+                !m.is_super
+                    && matches!(m.object.kind, Kind::Global | Kind::Member(_))
                     && self.is_uncounted(&m.object)
                     && m.computed.as_ref().is_none_or(|c| self.is_uncounted(c))
             }
@@ -1338,6 +1549,14 @@ fn is_definition(e: &Expr) -> bool {
     match &e.kind {
         Kind::Paren(inner) => is_definition(inner),
         Kind::Function(_) | Kind::Store(_) => true,
+        _ => false,
+    }
+}
+
+fn is_class(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Paren(inner) => is_class(inner),
+        Kind::Store(_) => true,
         _ => false,
     }
 }

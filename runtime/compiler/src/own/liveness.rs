@@ -310,6 +310,12 @@ impl Walk<'_> {
             Target::Global => out,
             Target::Member(member) => self.expr(member, out),
             Target::Pattern(pattern) => {
+                if pattern.is_simple() {
+                    for sym in &pattern.vars {
+                        out.remove(sym);
+                    }
+                    return self.may_throw(out);
+                }
                 for e in pattern.members.iter().chain(&pattern.exprs).rev() {
                     let with = self.expr(e, out.clone());
                     out.extend(with);

@@ -41,7 +41,7 @@ fn mode(var: &Var, unit: &Unit) -> Mode {
         return Mode::Shared { entry: param };
     }
     if param {
-        let borrowed = !unit.is_async;
+        let borrowed = !unit.is_async && !var.destructured && !var.rest;
         return match (var.captured, var.assigned > 0) {
             (true, true) => Mode::Shared { entry: true },
             (true, false) => Mode::Kept { entry: true },
@@ -55,6 +55,9 @@ fn mode(var: &Var, unit: &Unit) -> Mode {
     if var.exported {
         let constant = var.kind == VarKind::Const;
         return if constant { Mode::Kept { entry: false } } else { Mode::Shared { entry: false } };
+    }
+    if var.destructured && var.captured && var.assigned > 0 {
+        return Mode::Shared { entry: false };
     }
     if var.captured {
         return match (var.assigned > 0, var.in_loop) {
@@ -96,7 +99,7 @@ pub(crate) fn each_expr<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Expr, Positio
             update.iter().for_each(|e| visit(e, Ignored));
             each_expr(body, visit);
         }
-        StmtKind::ForEach { target, right, body } => {
+        StmtKind::ForEach { target, right, body, .. } => {
             target.children(&mut |e| visit(e, Managed));
             visit(right, Managed);
             each_expr(body, visit);
@@ -143,17 +146,25 @@ struct Flow<'v> {
 impl Flow<'_> {
     fn statement(&mut self, s: &Stmt) {
         self.declarations(s);
+        each_head(s, &mut |pattern| self.bind(pattern));
         let mut found = vec![];
         each_expr(s, &mut |e, _| found.push(e));
         found.into_iter().for_each(|e| self.expr(e));
     }
 
     fn declarations(&mut self, s: &Stmt) {
-        each_declarator(s, &mut |d| {
-            if let (Target::Var(sym, _), Some(init)) = (&d.target, &d.init) {
-                self.store(*sym, init);
-            }
+        each_declarator(s, &mut |d| match (&d.target, &d.init) {
+            (Target::Var(sym, _), Some(init)) => self.store(*sym, init),
+            (Target::Pattern(pattern), _) => self.bind(pattern),
+            _ => {}
         });
+    }
+
+    fn bind(&mut self, pattern: &Pattern) {
+        for &sym in &pattern.vars {
+            self.vars[sym].managed_values += 1;
+            self.vars[sym].aliased = true;
+        }
     }
 
     fn store(&mut self, sym: Sym, value: &Expr) {
@@ -164,11 +175,14 @@ impl Flow<'_> {
     }
 
     fn expr(&mut self, e: &Expr) {
-        if let Kind::Assign(a) = &e.kind
-            && let Target::Var(sym, _) = &a.target
-            && a.op != AssignOp::Arithmetic
-        {
-            self.store(*sym, &a.value);
+        if let Kind::Assign(a) = &e.kind {
+            match &a.target {
+                Target::Var(sym, _) if a.op != AssignOp::Arithmetic => {
+                    self.store(*sym, &a.value);
+                }
+                Target::Pattern(pattern) => self.bind(pattern),
+                _ => {}
+            }
         }
         e.children(&mut |c| self.expr(c));
     }
@@ -177,7 +191,11 @@ impl Flow<'_> {
 fn is_call(e: &Expr) -> bool {
     match &e.kind {
         Kind::Paren(inner) => is_call(inner),
-        Kind::Call(_) | Kind::Store(_) | Kind::New(_) | Kind::Await(_) => true,
+        Kind::Call(_)
+        | Kind::Store(_)
+        | Kind::Literal { .. }
+        | Kind::New(_)
+        | Kind::Await(_) => true,
         _ => false,
     }
 }
@@ -205,6 +223,40 @@ pub(crate) fn each_declarator<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Declara
             block.iter().for_each(|s| each_declarator(s, visit));
             handler.iter().flat_map(|h| &h.body).for_each(|s| each_declarator(s, visit));
             finalizer.iter().flatten().for_each(|s| each_declarator(s, visit));
+        }
+        _ => {}
+    }
+}
+
+/// Visits the patterns of loop heads.
+fn each_head(s: &Stmt, visit: &mut dyn FnMut(&Pattern)) {
+    if let StmtKind::ForEach { target: Target::Pattern(pattern), .. } = &s.kind {
+        visit(pattern);
+    }
+    each_child(s, &mut |c| each_head(c, visit));
+}
+
+/// Visits the statements directly inside a statement.
+pub(crate) fn each_child<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Stmt)) {
+    match &s.kind {
+        StmtKind::Block(list) => list.iter().for_each(visit),
+        StmtKind::If(_, a, b) => {
+            visit(a);
+            b.iter().for_each(|s| visit(s));
+        }
+        StmtKind::For { init, body, .. } => {
+            init.iter().for_each(|s| visit(s));
+            visit(body);
+        }
+        StmtKind::ForEach { body, .. }
+        | StmtKind::While(_, body)
+        | StmtKind::DoWhile(body, _)
+        | StmtKind::Label(_, body) => visit(body),
+        StmtKind::Switch(_, cases) => cases.iter().flat_map(|c| &c.body).for_each(visit),
+        StmtKind::Try { block, handler, finalizer } => {
+            block.iter().for_each(&mut *visit);
+            handler.iter().flat_map(|h| &h.body).for_each(&mut *visit);
+            finalizer.iter().flatten().for_each(visit);
         }
         _ => {}
     }

@@ -37,6 +37,8 @@ pub(crate) struct Unit {
     pub is_generator: bool,
     /// A derived class's constructor may not touch `this` at entry.
     pub is_constructor: bool,
+    /// A constructor whose instances get all their fields from counted stores.
+    pub counts_instance: bool,
     pub params: Vec<Sym>,
     /// Parameters with defaults or patterns.
     pub complex_params: bool,
@@ -99,8 +101,12 @@ pub(crate) struct Var {
     pub exposed: bool,
     pub exported: bool,
     pub imported: bool,
-    /// Bound by a pattern or a loop head somewhere.
+    /// Bound by a pattern that runs code, or where nothing can be put after it.
     pub pattern: bool,
+    /// Bound by a simple pattern or loop head: retained right after.
+    pub destructured: bool,
+    /// A rest parameter or the rest of a pattern: a fresh container.
+    pub rest: bool,
     pub in_loop: bool,
     /// Declared more than once, or together with a function or parameter.
     pub redeclared: bool,
@@ -136,6 +142,8 @@ pub(crate) enum Kind {
     Inspect(Vec<Expr>),
     /// Stores its operands where nobody counts; the result is not counted either.
     Store(Vec<Expr>),
+    /// An array or object literal. Not `countable`: it has accessors or sets its prototype.
+    Literal { items: Vec<Argument>, countable: bool },
     /// `new` and tagged templates: like `Store`, but the first operand is what is called.
     New(Vec<Expr>),
     Call(Box<Call>),
@@ -218,6 +226,15 @@ pub(crate) struct Pattern {
     pub exprs: Vec<Expr>,
     /// Member targets that are assigned.
     pub members: Vec<Expr>,
+    /// Goes through the iterator protocol.
+    pub iterates: bool,
+}
+
+impl Pattern {
+    /// Binding it runs no code of the program.
+    pub fn is_simple(&self) -> bool {
+        self.exprs.is_empty() && self.members.is_empty()
+    }
 }
 
 #[derive(Debug)]
@@ -234,8 +251,8 @@ pub(crate) enum StmtKind {
     Block(Vec<Stmt>),
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
     For { init: Option<Box<Stmt>>, test: Option<Expr>, update: Option<Expr>, body: Box<Stmt> },
-    /// `for-in`, `for-of`, `for await`.
-    ForEach { target: Target, right: Expr, body: Box<Stmt> },
+    /// `for-of` (`values`), `for-in`, `for await`.
+    ForEach { target: Target, right: Expr, body: Box<Stmt>, values: bool },
     While(Expr, Box<Stmt>),
     DoWhile(Box<Stmt>, Expr),
     Label(String, Box<Stmt>),
@@ -279,6 +296,9 @@ impl Expr {
             Kind::Read(sym) => vars[*sym].managed_values == 0 && vars[*sym].is_simple(),
             Kind::Paren(inner) => inner.is_plain(vars),
             Kind::Sequence(list) => list.last().is_none_or(|e| e.is_plain(vars)),
+            Kind::Literal { items, .. } => {
+                items.iter().all(|i| !i.spread && i.value.is_plain(vars))
+            }
             Kind::Conditional(parts) => parts[1].is_plain(vars) && parts[2].is_plain(vars),
             Kind::Logical(_, parts) => parts.iter().all(|e| e.is_plain(vars)),
             Kind::Assign(a) => match a.op {
@@ -304,6 +324,7 @@ impl Expr {
             | Kind::Store(list)
             | Kind::New(list)
             | Kind::Sequence(list) => list.iter().for_each(visit),
+            Kind::Literal { items, .. } => items.iter().for_each(|i| visit(&i.value)),
             Kind::Call(call) => {
                 visit(&call.callee);
                 call.args.iter().for_each(|a| visit(&a.value));
@@ -324,6 +345,13 @@ impl Expr {
 }
 
 impl Target {
+    pub fn is_simple(&self) -> bool {
+        match self {
+            Self::Pattern(pattern) => pattern.is_simple(),
+            _ => true,
+        }
+    }
+
     pub fn children<'t>(&'t self, visit: &mut dyn FnMut(&'t Expr)) {
         match self {
             Self::Var(..) | Self::Global => {}
@@ -333,6 +361,23 @@ impl Target {
                 pattern.members.iter().for_each(visit);
             }
         }
+    }
+}
+
+impl Expr {
+    /// Evaluating it can run code of the program or change variables.
+    pub fn has_effects(&self) -> bool {
+        let mut found = matches!(
+            self.kind,
+            Kind::Call(_)
+                | Kind::New(_)
+                | Kind::Assign(_)
+                | Kind::Await(_)
+                | Kind::Store(_)
+                | Kind::Unsupported(_)
+        );
+        self.children(&mut |c| found |= c.has_effects());
+        found
     }
 }
 

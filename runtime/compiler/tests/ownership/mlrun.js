@@ -1,7 +1,7 @@
 // A small stand-in for the library "mlrun": enough operations for the programs of the tests, on
 // plain arrays, with counted handles that complain when they are used after their release.
 
-import { configure, given } from "../../runtime_half.js";
+import { adopt, configure, given } from "../../runtime_half.js";
 
 let live = 0;
 let liveBytes = 0;
@@ -135,9 +135,9 @@ for (const [name, f] of Object.entries(operations)) {
 const plain = {
   item() { return Tensor.data(this)[0]; },
   toArray() { return nested(Tensor.shape(this), Tensor.data(this)); },
-  chunk(n) { const k = Tensor.shape(this)[0] / n; return Array.from({ length: n }, (_, i) => rows(this, i * k, k)); },
-  unbind() { return Array.from({ length: Tensor.shape(this)[0] }, (_, i) => make(Tensor.shape(this).slice(1), rowData(this, i))); },
-  topk(k) { return { values: rows(this, 0, k), indices: rows(this, 0, k) }; },
+  chunk(n) { const k = Tensor.shape(this)[0] / n; return given(adopt(Array.from({ length: n }, (_, i) => rows(this, i * k, k)))); },
+  unbind() { return given(adopt(Array.from({ length: Tensor.shape(this)[0] }, (_, i) => make(Tensor.shape(this).slice(1), rowData(this, i))))); },
+  topk(k) { return given(adopt({ values: rows(this, 0, k), indices: rows(this, 0, k) })); },
   toString() { return `tensor(${Tensor.data(this).map((x) => +x.toFixed(4))})`; },
   backward() {},
 };
@@ -176,7 +176,7 @@ function join(list, fresh) {
   return make([first, ...(fresh ? shape : shape.slice(1))], data);
 }
 
-const mseLoss = library((a, b) => given(operations.mean(make(Tensor.shape(a), Tensor.data(a).map((x, i) => (x - Tensor.data(b)[i]) ** 2)))));
+const mseLoss = library((a, b) => given(make([], [Tensor.data(a).reduce((s, x, i) => s + (x - Tensor.data(b)[i]) ** 2, 0) / Tensor.data(a).length])));
 const softmax = library((a) => given(operations.exp(a)));
 export const nn = { functional: { mseLoss, softmax } };
 export const noGrad = (f) => f();
@@ -190,7 +190,17 @@ export const memoryStats = () => ({
 });
 export const resetPeakMemory = library(() => void (peakBytes = liveBytes));
 
+// A dead container's contents are replaced, so that a program that looks at it prints something else.
+function died(container) {
+  const dead = { toString() { return violate("read a dead container"); } };
+  for (const key of Reflect.ownKeys(container)) {
+    if (key === "length") continue;
+    try { container[key] = dead; } catch { /* frozen */ }
+  }
+}
+
 configure({
+  dead: (what) => violate(`container ${what}`), died,
   is: Tensor.is, shared: Tensor.isShared, share: Tensor.share, retain: Tensor.retain, release: Tensor.release,
   operations: follows,
 });
