@@ -17,13 +17,11 @@ use deno_core::error::NoAnsiColors;
 use deno_core::error::format_frame;
 use deno_core::v8;
 use deno_error::JsErrorClass;
-use deno_error::PropertyValue;
 use mlrun_compiler::FrameStyle;
 use mlrun_compiler::code_frame;
 
 use crate::loader::LoadError;
 use crate::loader::Location;
-use crate::loader::property;
 
 /// Lines of a stack that are worth reading.
 const MAX_FRAMES: usize = 30;
@@ -49,60 +47,75 @@ struct Place {
     source: Rc<str>,
 }
 
-type Sources<'a> = &'a dyn Fn(&str) -> Option<Rc<str>>;
+/// What the loader knows about the program.
+pub(crate) trait Program {
+    /// The text of a module as the user wrote it.
+    fn source(&self, specifier: &str) -> Option<Rc<str>>;
+    /// The error of the loader that a script sees under this message.
+    fn load_error(&self, message: &str) -> Option<Rc<LoadError>>;
+}
 
 impl Report {
-    pub(crate) fn new(error: &CoreError, sources: Sources<'_>) -> Self {
+    pub(crate) fn new(error: &CoreError, program: &dyn Program) -> Self {
         match error.as_kind() {
-            CoreErrorKind::Js(error) => Self::from_js_error(error, sources, 0),
-            other => Self::from_class(other, sources),
+            CoreErrorKind::Js(error) => Self::from_js_error(error, program, 0),
+            CoreErrorKind::JsBox(error) => {
+                let message = error.get_message();
+                match program.load_error(&message) {
+                    Some(error) => Self::from_load_error(&error, program),
+                    None => Self::headline(format!("{}: {message}", error.get_class())),
+                }
+            }
+            other => Self::headline(other.to_string()),
         }
     }
 
-    /// A module that could not be loaded, with the text that the error points into.
-    pub(crate) fn of_load_error(error: &LoadError, source: Option<Rc<str>>) -> Self {
-        Self::from_class(error, &|_| source.clone())
-    }
-
-    /// An error that never was a JavaScript object: a module that could not be loaded.
-    fn from_class(error: &dyn JsErrorClass, sources: Sources<'_>) -> Self {
-        let properties: Vec<(String, String)> = error
-            .get_additional_properties()
-            .map(|(name, value)| {
-                let value = match value {
-                    PropertyValue::String(text) => text.into_owned(),
-                    PropertyValue::Number(number) => number.to_string(),
-                };
-                (name.into_owned(), value)
-            })
-            .collect();
-        let location = location_from(&properties);
+    fn headline(headline: String) -> Self {
         Self {
-            headline: format!("{}: {}", error.get_class(), error.get_message()),
-            frames: location.iter().map(frame_of).collect(),
-            place: location.and_then(|at| place(at, sources)),
-            help: value_of(&properties, property::HELP),
+            headline,
+            place: None,
+            help: None,
+            frames: Vec::new(),
             custom_stack: None,
             parts: Vec::new(),
         }
     }
 
-    fn from_js_error(error: &JsError, sources: Sources<'_>, depth: usize) -> Self {
-        let location = location_from(&error.additional_properties);
-        let mut frames: Vec<JsStackFrame> =
-            error.frames.iter().filter(|frame| !is_internal(frame)).cloned().collect();
-        // An error of the loader: where the import stands says more than where it was awaited.
-        if let Some(at) = &location {
-            frames.insert(0, frame_of(at));
+    /// A module that could not be loaded.
+    pub(crate) fn from_load_error(error: &LoadError, program: &dyn Program) -> Self {
+        let at = error.location.clone();
+        Self {
+            frames: at.iter().map(frame_of).collect(),
+            place: at.and_then(|at| place(at, program)),
+            help: error.help().map(str::to_owned),
+            ..Self::headline(error.kind.to_string())
         }
-        let at = location.or_else(|| frames.iter().find_map(location_of));
+    }
+
+    fn from_js_error(error: &JsError, program: &dyn Program, depth: usize) -> Self {
+        let load_error = error.message.as_deref().and_then(|message| program.load_error(message));
+        if let Some(load_error) = load_error {
+            return Self::from_load_error(&load_error, program);
+        }
+        let frames: Vec<JsStackFrame> = error
+            .frames
+            .iter()
+            .filter(|frame| !is_internal(frame))
+            .cloned()
+            .map(|frame| JsStackFrame {
+                // The place of a syntax error has no function.
+                is_top_level: frame.is_top_level.or(Some(true)),
+                ..frame
+            })
+            .collect();
+        let at = frames.iter().find_map(location_of);
         let mut parts = Vec::new();
         if depth < MAX_DEPTH {
             for part in error.aggregated.iter().flatten() {
-                parts.push(("", Self::from_js_error(part, sources, depth + 1)));
+                parts.push(("", Self::from_js_error(part, program, depth + 1)));
             }
             if let Some(cause) = &error.cause {
-                parts.push(("Caused by: ", Self::from_js_error(cause, sources, depth + 1)));
+                parts.push(("Caused by: ", Self::from_js_error(cause, program, depth + 1)));
             }
         }
         let headline = match depth {
@@ -111,8 +124,8 @@ impl Report {
         };
         Self {
             headline,
-            place: at.and_then(|at| place(at, sources)),
-            help: value_of(&error.additional_properties, property::HELP),
+            place: at.and_then(|at| place(at, program)),
+            help: None,
             frames,
             custom_stack: error.stack.clone().filter(|_| error.stack_is_custom),
             parts,
@@ -173,8 +186,8 @@ fn push_lines(out: &mut String, indent: &str, text: &str) {
     }
 }
 
-fn place(at: Location, sources: Sources<'_>) -> Option<Place> {
-    let source = sources(&at.specifier)?;
+fn place(at: Location, program: &dyn Program) -> Option<Place> {
+    let source = program.source(&at.specifier)?;
     Some(Place { at, source })
 }
 
@@ -186,28 +199,12 @@ fn is_internal_file(name: &str) -> bool {
     name.starts_with("ext:")
 }
 
-fn value_of(properties: &[(String, String)], name: &str) -> Option<String> {
-    let (_, value) = properties.iter().find(|(key, _)| key == name)?;
-    Some(value.clone())
-}
-
-fn location_from(properties: &[(String, String)]) -> Option<Location> {
-    let number = |name| value_of(properties, name)?.parse::<u32>().ok();
-    let column = number(property::COLUMN)?;
-    Some(Location {
-        specifier: value_of(properties, property::FILE)?,
-        line: number(property::LINE)?,
-        column,
-        length: number(property::END)?.saturating_sub(column).max(1),
-    })
-}
-
 fn frame_of(at: &Location) -> JsStackFrame {
-    JsStackFrame::from_location(
-        Some(at.specifier.clone()),
-        Some(at.line.into()),
-        Some(at.column.into()),
-    )
+    let (line, column) = (Some(at.line.into()), Some(at.column.into()));
+    JsStackFrame {
+        is_top_level: Some(true),
+        ..JsStackFrame::from_location(Some(at.specifier.clone()), line, column)
+    }
 }
 
 fn location_of(frame: &JsStackFrame) -> Option<Location> {

@@ -156,7 +156,7 @@ impl Runtime {
         match ran {
             Ok(()) => Ok(exit),
             Err(error) => {
-                let report = Report::new(&error, &|specifier| self.loader.source(specifier));
+                let report = Report::new(&error, &*self.loader);
                 Err(Error::Uncaught(Box::new(report)))
             }
         }

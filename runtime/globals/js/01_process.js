@@ -80,15 +80,13 @@ function readEnv() {
 }
 
 function exitCodeOf(code) {
-  if (typeof code === "string" && code !== "") {
-    code = Number(code);
-  }
-  if (!NumberIsInteger(code)) {
+  const number = typeof code === "string" && code !== "" ? Number(code) : code;
+  if (!NumberIsInteger(number)) {
     throw new TypeError(
       `process.exit: the code must be an integer, got ${typeof code} ${String(code)}`,
     );
   }
-  return code;
+  return number;
 }
 
 function exit(code) {

@@ -7,7 +7,6 @@ use mlrun_globals::stdio::Stream;
 
 use super::path_arg;
 use crate::loader;
-use crate::report::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct CompileArgs {
@@ -32,8 +31,7 @@ pub(super) fn compile(args: &CompileArgs) -> i32 {
     let path = path_arg(args.file.clone());
     let compiled = match loader::compile_file(&path) {
         Ok(compiled) => compiled,
-        Err((error, source)) => {
-            let report = Report::of_load_error(&error, source);
+        Err(report) => {
             super::print_error(&report.render(Stream::Stderr.use_colour()));
             return super::FAILURE;
         }

@@ -32,7 +32,7 @@ const FAILURE: i32 = 1;
 
 /// A JavaScript runtime for machine learning.
 #[derive(Debug, Parser)]
-#[command(name = "mlrun", version, arg_required_else_help = false)]
+#[command(name = "mlrun", bin_name = "mlrun", version, arg_required_else_help = false)]
 #[command(override_usage = "mlrun [OPTIONS] FILE [ARGS]...\n       mlrun [OPTIONS] COMMAND")]
 #[command(allow_external_subcommands = true, subcommand_value_name = "FILE | COMMAND")]
 #[command(disable_help_subcommand = true)]

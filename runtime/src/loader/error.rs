@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use deno_error::AdditionalProperties;
 use deno_error::JsErrorClass;
-use deno_error::PropertyValue;
 
 /// A position in a user's file. Lines and columns are 1-based, columns and length in UTF-16 code
 /// units.
@@ -27,8 +26,8 @@ pub enum LoadErrorKind {
     NotFound { path: String, hint: Option<String> },
     #[error("import: {path} is a directory, expected a file")]
     Directory { path: String },
-    #[error("import: cannot read {path}: {source}")]
-    Read { path: String, source: io::Error },
+    #[error("import: cannot read {path}: {reason}")]
+    Read { path: String, reason: io::Error },
     #[error("import: {path} is too large for a module, got {bytes} bytes, expected at most {limit}")]
     TooLarge { path: String, bytes: u64, limit: u64 },
     #[error("import: {path} is not UTF-8, got byte 0x{byte:02x} at offset {offset}")]
@@ -58,11 +57,11 @@ pub enum LoadErrorKind {
          \"bytes\""
     )]
     Attribute { got: String },
-    #[error("{message}")]
+    #[error("SyntaxError: {message}")]
     Syntax { message: String, help: Option<String>, at: Location },
 }
 
-/// A module that could not be loaded.
+/// A module that could not be loaded. Its text names the place; [`LoadError::kind`]'s does not.
 #[derive(Debug)]
 pub struct LoadError {
     pub kind: LoadErrorKind,
@@ -82,34 +81,38 @@ impl From<LoadErrorKind> for LoadError {
     }
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind)?;
-        match (&self.location, &self.importer) {
-            (Some(at), _) => write!(f, "\n    at {}:{}:{}", at.specifier, at.line, at.column),
-            (None, Some(importer)) => write!(f, "\n    at {importer}"),
-            (None, None) => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for LoadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+impl LoadError {
+    /// What there is to do about it.
+    pub fn help(&self) -> Option<&str> {
         match &self.kind {
-            LoadErrorKind::Read { source, .. } => Some(source),
+            LoadErrorKind::Syntax { help, .. } => help.as_deref(),
             _ => None,
         }
     }
 }
 
-/// Names of the properties that carry a [`Location`] on a JavaScript error.
-pub(crate) mod property {
-    pub const FILE: &str = "fileName";
-    pub const LINE: &str = "lineNumber";
-    pub const COLUMN: &str = "columnNumber";
-    pub const END: &str = "endColumnNumber";
-    pub const HELP: &str = "help";
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, location, importer } = self;
+        let imported = match kind {
+            LoadErrorKind::Syntax { .. } => "",
+            _ => ", imported from ",
+        };
+        match (location, importer) {
+            (Some(Location { specifier, line, column, .. }), _) if imported.is_empty() => {
+                write!(f, "{kind} ({specifier}:{line}:{column})")
+            }
+            (Some(Location { specifier, line, column, .. }), _) => {
+                write!(f, "{kind}{imported}{specifier}:{line}:{column}")
+            }
+            (None, Some(importer)) => write!(f, "{kind}{imported}{importer}"),
+            (None, None) => write!(f, "{kind}"),
+        }
+    }
 }
+
+// The text says everything, so there is no source: deno_core would append its text.
+impl std::error::Error for LoadError {}
 
 impl JsErrorClass for LoadError {
     fn get_class(&self) -> Cow<'static, str> {
@@ -120,40 +123,11 @@ impl JsErrorClass for LoadError {
     }
 
     fn get_message(&self) -> Cow<'static, str> {
-        // The position is in properties for scripts and in the report for people; where there is
-        // no position the message must name the importer.
-        match (&self.location, &self.importer) {
-            (None, Some(importer)) => format!("{}, imported from {importer}", self.kind).into(),
-            _ => self.kind.to_string().into(),
-        }
+        self.to_string().into()
     }
 
     fn get_additional_properties(&self) -> AdditionalProperties {
-        let mut properties: Vec<(Cow<'static, str>, PropertyValue)> = Vec::new();
-        let code = match &self.kind {
-            LoadErrorKind::NotFound { .. } | LoadErrorKind::Package { .. } => {
-                Some("ERR_MODULE_NOT_FOUND")
-            }
-            LoadErrorKind::Directory { .. } => Some("ERR_UNSUPPORTED_DIR_IMPORT"),
-            LoadErrorKind::Scheme { .. } => Some("ERR_UNSUPPORTED_ESM_URL_SCHEME"),
-            _ => None,
-        };
-        if let Some(code) = code {
-            properties.push(("code".into(), PropertyValue::String(code.into())));
-        }
-        if let Some(at) = &self.location {
-            properties.push((
-                property::FILE.into(),
-                PropertyValue::String(at.specifier.clone().into()),
-            ));
-            properties.push((property::LINE.into(), at.line.into()));
-            properties.push((property::COLUMN.into(), at.column.into()));
-            properties.push((property::END.into(), at.column.saturating_add(at.length).into()));
-        }
-        if let LoadErrorKind::Syntax { help: Some(help), .. } = &self.kind {
-            properties.push((property::HELP.into(), PropertyValue::String(help.clone().into())));
-        }
-        Box::new(properties.into_iter())
+        Box::new(std::iter::empty())
     }
 
     fn get_ref(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
@@ -175,6 +149,6 @@ pub(super) fn read_error(path: PathBuf, source: io::Error) -> LoadErrorKind {
             LoadErrorKind::NotFound { path: shown(&path), hint }
         }
         io::ErrorKind::IsADirectory => LoadErrorKind::Directory { path: shown(&path) },
-        _ => LoadErrorKind::Read { path: shown(&path), source },
+        _ => LoadErrorKind::Read { path: shown(&path), reason: source },
     }
 }

@@ -32,6 +32,7 @@ use deno_core::ResolutionKind;
 use deno_core::SourceCodeCacheInfo;
 use deno_core::error::ModuleLoaderError;
 use deno_error::JsErrorBox;
+use deno_error::JsErrorClass;
 use mlrun_compiler::Options;
 use mlrun_compiler::SourceType;
 
@@ -42,9 +43,10 @@ use self::code_cache::Key;
 pub use self::error::LoadError;
 pub use self::error::LoadErrorKind;
 pub use self::error::Location;
-pub(crate) use self::error::property;
 use self::error::shown;
 use self::node_modules::Packages;
+use crate::report::Program;
+use crate::report::Report;
 
 /// What the loader did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +74,8 @@ pub(crate) struct Loader {
     virtual_files: RefCell<HashMap<String, Rc<str>>>,
     /// The last importer of a dynamic import's target.
     importers: RefCell<HashMap<String, String>>,
+    /// Errors by their text: what a script's error was made of (deno_core keeps the text only).
+    errors: RefCell<HashMap<String, Rc<LoadError>>>,
     /// Entries that wait for V8's part.
     pending: RefCell<HashMap<u64, (Key, Entry)>>,
     stats: Cell<Stats>,
@@ -85,6 +89,7 @@ impl Loader {
             modules: RefCell::default(),
             virtual_files: RefCell::default(),
             importers: RefCell::default(),
+            errors: RefCell::default(),
             pending: RefCell::default(),
             stats: Cell::default(),
         }
@@ -99,9 +104,12 @@ impl Loader {
         self.stats.get()
     }
 
-    /// The text of a loaded module, as the user wrote it.
-    pub fn source(&self, specifier: &str) -> Option<Rc<str>> {
-        Some(self.modules.borrow().get(specifier)?.source.clone())
+    /// Makes an error for deno_core, and remembers it for the report.
+    fn fail(&self, error: LoadError) -> JsErrorBox {
+        let message = error.to_string();
+        let class = error.get_class();
+        self.errors.borrow_mut().insert(message.clone(), Rc::new(error));
+        JsErrorBox::new(class, message)
     }
 
     fn count(&self, change: impl FnOnce(&mut Stats)) {
@@ -152,6 +160,7 @@ impl Loader {
             }
             RequestedModuleType::Json => {
                 let text = self.read_text(specifier, &path)?;
+                self.check_json(specifier, &text)?;
                 Ok(module(ModuleType::Json, ModuleSourceCode::String(text.into())))
             }
             RequestedModuleType::Text => {
@@ -167,6 +176,28 @@ impl Loader {
                 Err(LoadErrorKind::Attribute { got: got.to_string() })
             }
         }
+    }
+
+    /// V8's own error about JSON names neither file nor line.
+    fn check_json(&self, specifier: &ModuleSpecifier, text: &str) -> Result<(), LoadErrorKind> {
+        let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) else {
+            return Ok(());
+        };
+        let module = UserModule { source: text.into(), source_map: None };
+        self.modules.borrow_mut().insert(specifier.to_string(), module);
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).max(1);
+        let message = error.to_string();
+        let message = message.rsplit_once(" at line ").map_or(&*message, |(text, _)| text);
+        Err(LoadErrorKind::Syntax {
+            message: format!("not valid JSON: {message}"),
+            help: None,
+            at: Location {
+                specifier: specifier.to_string(),
+                line: number(error.line()),
+                column: number(error.column()),
+                length: 1,
+            },
+        })
     }
 
     fn read_text(
@@ -292,6 +323,16 @@ impl Loader {
     }
 }
 
+impl Program for Loader {
+    fn source(&self, specifier: &str) -> Option<Rc<str>> {
+        Some(self.modules.borrow().get(specifier)?.source.clone())
+    }
+
+    fn load_error(&self, message: &str) -> Option<Rc<LoadError>> {
+        self.errors.borrow().get(message).cloned()
+    }
+}
+
 impl ModuleLoader for Loader {
     fn resolve(
         &self,
@@ -303,7 +344,7 @@ impl ModuleLoader for Loader {
             return ModuleSpecifier::parse(specifier).map_err(JsErrorBox::from_err);
         }
         let resolved = resolve::resolve(&self.packages, specifier, referrer).map_err(|kind| {
-            JsErrorBox::from_err(self.at_import(kind, Some(referrer), |text| text == specifier))
+            self.fail(self.at_import(kind, Some(referrer), |text| text == specifier))
         })?;
         if matches!(kind, ResolutionKind::DynamicImport) {
             self.importers.borrow_mut().insert(resolved.to_string(), referrer.to_owned());
@@ -317,7 +358,7 @@ impl ModuleLoader for Loader {
         referrer: &str,
     ) -> Result<ModuleSpecifier, ModuleLoaderError> {
         resolve::resolve(&self.packages, specifier, referrer)
-            .map_err(|kind| JsErrorBox::from_err(LoadError::from(kind)))
+            .map_err(|kind| self.fail(kind.into()))
     }
 
     fn load(
@@ -339,7 +380,7 @@ impl ModuleLoader for Loader {
                 let base = importer.unwrap_or_default();
                 resolve::resolve(&self.packages, text, base).is_ok_and(|url| url == *specifier)
             };
-            JsErrorBox::from_err(self.at_import(kind, importer, is_target))
+            self.fail(self.at_import(kind, importer, is_target))
         });
         ModuleLoadResponse::Sync(located)
     }
@@ -391,27 +432,21 @@ pub(crate) struct CompiledFile {
     pub source_map: Option<String>,
 }
 
-/// Compiles one file without running it. An error comes with the text it points into.
-pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, (LoadError, Option<Rc<str>>)> {
+/// Compiles one file without running it.
+pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, Box<Report>> {
     let loader = Loader::new(&CacheDir::Off);
-    let compile = || {
-        let cwd = std::env::current_dir().unwrap_or_default();
-        let path = cwd.join(path);
-        let specifier = ModuleSpecifier::from_file_path(&path).map_err(|()| {
-            LoadErrorKind::Specifier {
-                specifier: shown(&path),
-                reason: "it is no path that a URL can name".to_owned(),
-            }
-        })?;
-        loader.compile_source(&specifier, &path)
+    let path = std::env::current_dir().unwrap_or_default().join(path);
+    let compiled = match ModuleSpecifier::from_file_path(&path) {
+        Ok(specifier) => loader.compile_source(&specifier, &path),
+        Err(()) => Err(LoadErrorKind::Specifier {
+            specifier: shown(&path),
+            reason: "it is no path that a URL can name".to_owned(),
+        }),
     };
-    compile().map(|(_, entry)| CompiledFile { code: entry.code, source_map: entry.source_map }).map_err(
-        |kind| {
-            let error = LoadError::from(kind);
-            let source = error.location.as_ref().and_then(|at| loader.source(&at.specifier));
-            (error, source)
-        },
-    )
+    match compiled {
+        Ok((_, entry)) => Ok(CompiledFile { code: entry.code, source_map: entry.source_map }),
+        Err(kind) => Err(Box::new(Report::from_load_error(&kind.into(), &loader))),
+    }
 }
 
 /// The library is evaluated in the snapshot under the name of its extension.

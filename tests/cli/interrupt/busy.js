@@ -1,0 +1,6 @@
+console.log("busy");
+try {
+  while (true) {}
+} finally {
+  console.log("never");
+}

@@ -1,0 +1,3 @@
+console.log("idle");
+setInterval(() => {}, 1000);
+await new Promise(() => {});

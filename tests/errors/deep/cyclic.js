@@ -1,0 +1,3 @@
+const error = new Error("cyclic");
+error.cause = error;
+throw error;

@@ -1,0 +1,5 @@
+async function step() {
+  await null;
+  throw new Error("after await");
+}
+await step();

@@ -1,0 +1,2 @@
+const p = Promise.reject(new Error("x"));
+p.catch((e) => console.log("caught", e.message));

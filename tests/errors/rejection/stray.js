@@ -1,0 +1,2 @@
+Promise.reject(new Error("stray"));
+setTimeout(() => console.log("never"), 20);

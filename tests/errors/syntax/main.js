@@ -1,0 +1,3 @@
+const fine = 1;
+const broken = fine +;
+console.log(broken);

@@ -1,0 +1,2 @@
+const errors = [new RangeError("one"), new Error("two", { cause: "a string" })];
+throw new AggregateError(errors, "both failed");

@@ -1,0 +1,5 @@
+try {
+  null.x;
+} catch (error) {
+  throw new Error("loading failed", { cause: error });
+}

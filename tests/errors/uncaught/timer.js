@@ -1,0 +1,4 @@
+setTimeout(() => {
+  throw new Error("in a timer");
+}, 1);
+setTimeout(() => console.log("never"), 50);

@@ -1,0 +1,1 @@
+export const child = import.meta;

@@ -1,0 +1,1 @@
+import data from "./broken.json" with { type: "json" };
