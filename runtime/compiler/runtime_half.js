@@ -109,6 +109,9 @@ function release(v) {
 
 /** Takes over the count that `f` gave with `v`, or retains. */
 export function own(v, f) {
+  if (transfer !== undefined || frame !== undefined) {
+    if (settle(v, f)) return v;
+  }
   if (!counted(v)) return v;
   const mine = v === register && compiled(f);
   register = undefined;
@@ -118,6 +121,12 @@ export function own(v, f) {
 
 /** Drops an ignored result. */
 export function ignore(v, f) {
+  if (transfer !== undefined || frame !== undefined) {
+    if (settle(v, f)) {
+      if (counted(v)) release(v);
+      return v;
+    }
+  }
   const mine = v !== undefined && v === register && counted(v) && compiled(f);
   register = undefined;
   if (mine) release(v);
@@ -126,6 +135,9 @@ export function ignore(v, f) {
 
 /** A result that is returned as it is: the register stays only if `f` itself gave it. */
 export function tail(v, f) {
+  if (transfer !== undefined || frame !== undefined) {
+    if (settle(v, f)) return give(v);
+  }
   if (register !== undefined && (register !== v || !compiled(f))) {
     register = undefined;
     if (counted(v)) {
@@ -258,11 +270,163 @@ export function spread(v) {
   return original ? v : share(v);
 }
 
+// Builtins that are known by what they do. `transfer`: one was just called whose result needs
+// counting. `frame`: results of callbacks of the last array method that called any.
+let transfer;
+let frame;
+
+/** Counts the result of a known builtin. True: `v` now has a count for whoever asks. */
+function settle(v, f) {
+  const known = transfer === f ? f : undefined;
+  transfer = undefined;
+  const last = frame;
+  frame = undefined;
+  if (last !== undefined && last.f === f) return last.finish(v);
+  if (known === undefined) return false;
+  return results.get(known)(v);
+}
+
+const A = Array.prototype;
+const moved = () => true;
+const listed = (v) => (lit(v), true);
+
+/** Builtins that give a fresh container, or a value that a container gives up. */
+const results = new Map([
+  [A.pop, moved], [A.shift, moved],
+  [A.slice, listed], [A.concat, listed],
+]);
+
+/** Array methods without callbacks: what they do with operands. */
+const arrays = new Map([
+  [A.push, (operands) => operands.forEach(hold)],
+  [A.unshift, (operands) => operands.forEach(hold)],
+  [A.pop, () => {}], [A.shift, () => {}], [A.slice, () => {}], [A.concat, () => {}],
+  [A.includes, () => {}], [A.indexOf, () => {}], [A.at, () => {}],
+]);
+
+/** Functions that look at their operands and keep nothing. */
+const lookers = new Set([
+  Array.isArray, Object.is, Object.keys, Number, String, Boolean, Number.isFinite,
+  Number.isInteger, isNaN, isFinite,
+]);
+
+const callbacks = new Map([
+  [A.forEach, () => ({ take() {}, finish: () => false })],
+  [A.some, () => ({ take() {}, finish: () => false })],
+  [A.every, () => ({ take() {}, finish: () => false })],
+  [A.find, () => ({ take() {}, finish: () => false })],
+  [A.findIndex, () => ({ take() {}, finish: () => false })],
+  [A.map, () => new Results((element, result, owned) => (owned || hold(result), [result]))],
+  [A.filter, () => new Results((element, result) => (result ? [hold(element)] : []))],
+]);
+
+/** Values that a builtin puts into its fresh array, each with a count. */
+class Results {
+  #values = [];
+  #choose;
+  constructor(choose) {
+    this.#choose = choose;
+  }
+  take(element, result, owned) {
+    this.#values.push(...this.#choose(element, result, owned));
+  }
+  finish(v) {
+    const same = Array.isArray(v) && !Stamp.has(v) && v.length === this.#values.length &&
+      this.#values.every((x, i) => x === v[i]);
+    if (same) new Stamp(v);
+    return same;
+  }
+}
+
+/** A callback whose element is held while it runs. */
+function holding(f, callback) {
+  const mine = callbacks.get(f)();
+  mine.f = f;
+  return function (element, index, array) {
+    hold(element);
+    try {
+      register = undefined;
+      const result = apply(callback, this, [element, index, array]);
+      const owned = register !== undefined && register === result && counted(result);
+      register = undefined;
+      mine.take(element, result, owned);
+      if (owned && f !== A.map) release(result);
+      frame = mine;
+      return result;
+    } finally {
+      if (counted(element)) release(element);
+    }
+  };
+}
+
+/** `reduce` without an initial value: each step's result is given up by the next. */
+function folding(callback) {
+  const mine = {
+    f: A.reduce,
+    value: undefined,
+    owned: false,
+    finish(v) {
+      return this.owned && v === this.value;
+    },
+  };
+  return function (before, element, index, array) {
+    hold(element);
+    const own = mine.owned && mine.value === before;
+    if (!own) hold(before);
+    try {
+      register = undefined;
+      const result = apply(callback, undefined, [before, element, index, array]);
+      const given = register !== undefined && register === result && counted(result);
+      register = undefined;
+      if (!given) hold(result);
+      mine.value = result;
+      mine.owned = true;
+      frame = mine;
+      return result;
+    } finally {
+      if (counted(before)) release(before);
+      if (counted(element)) release(element);
+    }
+  };
+}
+
+const ordinary = (v) => Array.isArray(v) && getPrototypeOf(v) === A && !Object.hasOwn(v, "constructor") &&
+  A.constructor === Array;
+
+/** A method of a receiver that may be counted: `askFetched` for builtins that are known. */
+export function askOn(f, text, receiver, ...operands) {
+  transfer = frame = undefined;
+  const last = operands[operands.length - 1];
+  if (typeof f === "function" && counted(receiver) && Stamp.has(receiver) && ordinary(receiver)) {
+    const effect = arrays.get(f);
+    if (effect !== undefined) {
+      effect(operands);
+      if (results.has(f)) transfer = f;
+      return last;
+    }
+    if (operands.length === 1 && compiled(last)) {
+      if (callbacks.has(f)) return holding(f, last);
+      if (f === A.reduce) return folding(last);
+    }
+  }
+  return askFetched(f, text, receiver, ...operands);
+}
+
+/** `askOn` for a call without operands. */
+export function fnOn(f, text, receiver) {
+  transfer = frame = undefined;
+  if (results.has(f) && counted(receiver) && Stamp.has(receiver) && ordinary(receiver)) {
+    transfer = f;
+    return f;
+  }
+  return fn(f, text, receiver);
+}
+
 /** Operands of a call of `f`; gives the last one. */
 export function ask(f, ...operands) {
   for (const v of operands) {
     if (counted(v)) {
-      if (!compiled(f)) operands.forEach(share);
+      if (!lookers.has(f) && !compiled(f)) operands.forEach(share);
       break;
     }
   }

@@ -7,8 +7,7 @@ fn main() {
     let Some((out, files)) = args.split_first() else { return };
     for file in files {
         let Ok(source) = std::fs::read_to_string(file) else { continue };
-        let options =
-            Options { ownership: Ownership::On, ..Options::new(SourceType::Module) };
+        let options = Options { ownership: Ownership::On, ..Options::new(SourceType::Module) };
         let name = file.rsplit('/').next().unwrap_or(file);
         match compile(name, &source, &options) {
             Ok(compiled) => {

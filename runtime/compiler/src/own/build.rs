@@ -131,9 +131,11 @@ impl<'a> Builder<'a> {
 
     /// The innermost function that has its own `arguments` and `this`.
     fn function_unit(&self) -> Option<UnitId> {
-        self.stack.iter().rev().copied().find(|&u| {
-            matches!(self.tree.units[u].kind, UnitKind::Function | UnitKind::ClassPart)
-        })
+        self.stack
+            .iter()
+            .rev()
+            .copied()
+            .find(|&u| matches!(self.tree.units[u].kind, UnitKind::Function | UnitKind::ClassPart))
     }
 
     fn resolve(&mut self, id: &IdentifierReference<'a>) -> Option<Sym> {
@@ -235,19 +237,19 @@ impl<'a> Builder<'a> {
             Statement::ForStatement(s) => self.for_statement(s),
             Statement::ForInStatement(s) => {
                 let right = self.expr(&s.right);
-                let block = matches!(s.body, Statement::BlockStatement(_));
                 self.looped(|b| {
-                    let target = b.for_target(&s.left, block);
-                    StmtKind::ForEach { target, right, body: b.boxed(&s.body), values: false }
+                    let target = b.for_target(&s.left, true);
+                    StmtKind::ForEach { target, right, body: b.boxed(&s.body), over: Over::Keys }
                 })
             }
             Statement::ForOfStatement(s) => {
                 let right = self.expr(&s.right);
-                let block = matches!(s.body, Statement::BlockStatement(_));
                 self.looped(|b| {
-                    let target = b.for_target(&s.left, block && !s.r#await);
-                    let values = !s.r#await && block && target.is_simple();
-                    StmtKind::ForEach { target, right, body: b.boxed(&s.body), values }
+                    let target = b.for_target(&s.left, !s.r#await);
+                    let declares = matches!(s.left, ForStatementLeft::VariableDeclaration(_));
+                    let counted = !s.r#await && declares && target.is_simple();
+                    let over = if counted { Over::Values } else { Over::Uncounted };
+                    StmtKind::ForEach { target, right, body: b.boxed(&s.body), over }
                 })
             }
             Statement::WhileStatement(s) => {
@@ -480,7 +482,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn for_target(&mut self, left: &'a ForStatementLeft<'a>, block: bool) -> Target {
+    fn for_target(&mut self, left: &'a ForStatementLeft<'a>, counted: bool) -> Target {
         let mut pattern = Pattern::default();
         match left {
             ForStatementLeft::VariableDeclaration(d) => {
@@ -497,7 +499,7 @@ impl<'a> Builder<'a> {
                         pattern.exprs.push(init);
                     }
                 }
-                self.settle(&pattern, block && d.kind != VariableDeclarationKind::Using);
+                self.settle(&pattern, counted && kind != VarKind::Other);
             }
             other => {
                 if let Some(target) = other.as_assignment_target() {
@@ -752,11 +754,7 @@ impl<'a> Builder<'a> {
         Kind::Store(parts)
     }
 
-    fn class_part(
-        &mut self,
-        at: oxc::span::Span,
-        inside: impl FnOnce(&mut Self) -> Vec<Stmt>,
-    ) {
+    fn class_part(&mut self, at: oxc::span::Span, inside: impl FnOnce(&mut Self) -> Vec<Stmt>) {
         self.open(UnitKind::ClassPart, at, (at.start, at.end));
         self.leave_alone("class field or static block", at);
         let body = inside(self);
@@ -847,7 +845,9 @@ impl<'a> Builder<'a> {
                 self.expr(&c.alternate),
             ])),
             Expression::SequenceExpression(s) => Kind::Sequence(self.list(&s.expressions)),
-            Expression::ParenthesizedExpression(p) => Kind::Paren(Box::new(self.expr(&p.expression))),
+            Expression::ParenthesizedExpression(p) => {
+                Kind::Paren(Box::new(self.expr(&p.expression)))
+            }
             Expression::AssignmentExpression(a) => self.assign(a),
             Expression::CallExpression(c) => self.call(c),
             Expression::NewExpression(n) => {
@@ -910,14 +910,15 @@ impl<'a> Builder<'a> {
         for property in &o.properties {
             let (spread, value) = match property {
                 ObjectPropertyKind::ObjectProperty(p) => {
-                    countable &= p.kind == PropertyKind::Init
-                        && !p.key.is_specific_static_name("__proto__");
+                    countable &=
+                        p.kind == PropertyKind::Init && !p.key.is_specific_static_name("__proto__");
                     if p.computed {
                         // A key's conversion runs code while earlier values wait.
                         countable = false;
                         if let Some(key) = p.key.as_expression() {
                             let value = self.expr(key);
-                            let value = Expr { span: value.span, kind: Kind::Operator(vec![value]) };
+                            let value =
+                                Expr { span: value.span, kind: Kind::Operator(vec![value]) };
                             items.push(tree::Argument { spread: false, value });
                         }
                     }
@@ -1056,8 +1057,12 @@ impl<'a> Builder<'a> {
             self.expr(m.object())
         };
         let (name, computed) = match m {
-            MemberExpression::StaticMemberExpression(m) => (Some(m.property.name.to_string()), None),
-            MemberExpression::PrivateFieldExpression(m) => (Some(format!("#{}", m.field.name)), None),
+            MemberExpression::StaticMemberExpression(m) => {
+                (Some(m.property.name.to_string()), None)
+            }
+            MemberExpression::PrivateFieldExpression(m) => {
+                (Some(format!("#{}", m.field.name)), None)
+            }
             MemberExpression::ComputedMemberExpression(m) => (None, Some(self.expr(&m.expression))),
         };
         let member = Member { object, is_super, optional: m.optional(), name, computed };
@@ -1104,7 +1109,9 @@ fn callee_text(e: &Expression<'_>) -> String {
         }
         Expression::ComputedMemberExpression(m) => {
             let key = match &m.expression {
-                Expression::StringLiteral(s) => return format!("{}.{}", callee_text(&m.object), s.value),
+                Expression::StringLiteral(s) => {
+                    return format!("{}.{}", callee_text(&m.object), s.value);
+                }
                 Expression::NumericLiteral(n) => n.raw.map_or_else(String::new, |r| r.to_string()),
                 Expression::Identifier(id) => id.name.to_string(),
                 other => callee_text(other),

@@ -82,6 +82,8 @@ enum Result_ {
     Looked,
     Shared,
     Given,
+    /// Claimed, and never given up.
+    Kept,
     Into(Slot),
 }
 
@@ -248,7 +250,12 @@ impl<'t> Inserter<'t> {
         }
         if !close.is_empty() {
             let newline = self.ends_in_line_comment(start, end);
-            self.edits.insert(end, i32::MAX, format!("{}{close}", if newline { "\n" } else { "" }), start);
+            self.edits.insert(
+                end,
+                i32::MAX,
+                format!("{}{close}", if newline { "\n" } else { "" }),
+                start,
+            );
         }
     }
 
@@ -268,7 +275,9 @@ impl<'t> Inserter<'t> {
         for &sym in &self.unit.params {
             if matches!(
                 self.var(sym).mode,
-                Mode::Slot { entry: true } | Mode::Kept { entry: true } | Mode::Shared { entry: true }
+                Mode::Slot { entry: true }
+                    | Mode::Kept { entry: true }
+                    | Mode::Shared { entry: true }
             ) {
                 text.push_str(&self.bind(sym, true));
             }
@@ -412,9 +421,9 @@ impl<'t> Inserter<'t> {
             StmtKind::Block(list) => self.statements(list),
             StmtKind::If(test, a, b) => {
                 self.flushed(test, |i, e| i.value(e));
-                self.statement(a);
+                self.nested(a, "");
                 if let Some(b) = b {
-                    self.statement(b);
+                    self.nested(b, "");
                 }
             }
             StmtKind::For { init, test, update, body } => {
@@ -435,19 +444,24 @@ impl<'t> Inserter<'t> {
                 if let Some(update) = update {
                     self.flushed(update, |i, e| i.effect(e));
                 }
-                self.statement(body);
+                self.nested(body, "");
             }
-            StmtKind::ForEach { target, right, body, values: true } => {
+            StmtKind::ForEach { target, right, body, over: Over::Values } => {
                 return self.for_of(target, right, body);
+            }
+            StmtKind::ForEach { target, right, body, over: Over::Keys } => {
+                self.flushed(right, |i, e| i.value(e));
+                self.pattern_exprs(target);
+                self.nested(body, "");
             }
             StmtKind::ForEach { target, right, body, .. } => {
                 self.flushed(right, |i, e| i.share(e));
                 self.pattern_exprs(target);
-                self.statement(body);
+                self.nested(body, "");
             }
             StmtKind::While(test, body) | StmtKind::DoWhile(body, test) => {
                 self.flushed(test, |i, e| i.value(e));
-                self.statement(body);
+                self.nested(body, "");
             }
             StmtKind::Label(_, body) => return self.statement(body),
             StmtKind::Return(Some(e)) => {
@@ -487,15 +501,32 @@ impl<'t> Inserter<'t> {
         self.reserved.extend(pending.iter().cloned());
         if let Target::Pattern(pattern) = target {
             let binds: String = pattern.vars.iter().map(|&sym| self.bind(sym, false)).collect();
-            let at = body.span.start + 1;
-            if !binds.is_empty() {
-                self.edits.insert(at, i32::MIN + 1, binds, at);
-            }
+            self.nested(body, &binds);
         }
-        self.statement(body);
         self.reserved.truncate(self.reserved.len() - pending.len());
         self.release(&pending);
         pending
+    }
+
+    /// Emits a statement that stands alone below another, with `first` before it.
+    fn nested(&mut self, s: &'t Stmt, first: &str) {
+        let at = s.span.start;
+        if matches!(s.kind, StmtKind::Block(_)) {
+            if !first.is_empty() {
+                self.edits.insert(at + 1, i32::MIN + 1, first, at);
+            }
+            self.statement(s);
+            return;
+        }
+        let flush = self.statement(s);
+        let drop = self.own("drop");
+        let drops: String = flush.iter().map(|s| format!("{s} = {drop}({s});")).collect();
+        if first.is_empty() && drops.is_empty() {
+            return;
+        }
+        self.edits.insert(at, i32::MIN + 1, format!("{{{first}"), at);
+        let close = if ends_abruptly(s) { "}".to_owned() } else { format!(";{drops}}}") };
+        self.edits.insert(s.span.end, AFTER, close, at);
     }
 
     /// A value that goes through the iterator protocol, held until `pending` is flushed.
@@ -618,11 +649,7 @@ impl<'t> Inserter<'t> {
     /// Emits an expression whose value is looked at or goes on uncounted.
     fn value(&mut self, e: &'t Expr) {
         match &e.kind {
-            Kind::Plain
-            | Kind::Global
-            | Kind::This
-            | Kind::Function(_)
-            | Kind::Unsupported(_) => {}
+            Kind::Plain | Kind::Global | Kind::This | Kind::Function(_) | Kind::Unsupported(_) => {}
             Kind::Read(sym) => {
                 let _ = self.read(e, *sym);
             }
@@ -948,8 +975,7 @@ impl<'t> Inserter<'t> {
                 self.give(&parts[1]);
             }
             Kind::Call(call) => {
-                let result =
-                    if self.unit.is_async { Result_::Looked } else { Result_::Given };
+                let result = if self.unit.is_async { Result_::Looked } else { Result_::Given };
                 self.call(e, call, result);
             }
             Kind::Read(sym)
@@ -1059,8 +1085,8 @@ impl<'t> Inserter<'t> {
                     self.store_member(m, value);
                 }
             }
-            Target::Pattern(pattern) if pattern.vars.iter().all(|&v| !self.var(v).pattern)
-                && pattern.is_simple() =>
+            Target::Pattern(pattern)
+                if pattern.vars.iter().all(|&v| !self.var(v).pattern) && pattern.is_simple() =>
             {
                 if pattern.iterates {
                     self.iterated(value);
@@ -1068,7 +1094,8 @@ impl<'t> Inserter<'t> {
                     let _ = self.held(value);
                 }
                 for &sym in &pattern.vars {
-                    let fresh = first && !self.var(sym).in_loop && self.var(sym).kind != VarKind::Var;
+                    let fresh =
+                        first && !self.var(sym).in_loop && self.var(sym).kind != VarKind::Var;
                     let bind = self.bind(sym, fresh);
                     self.binds.push_str(&bind);
                 }
@@ -1136,8 +1163,7 @@ impl<'t> Inserter<'t> {
         match &e.kind {
             Kind::Paren(inner) => self.keep(inner),
             Kind::Sequence(list) => self.sequence(list, |i, e| i.keep(e)),
-            // Its count is in flight and never claimed.
-            Kind::Call(call) => self.call(e, call, Result_::Looked),
+            Kind::Call(call) => self.call(e, call, Result_::Kept),
             _ if e.is_plain(&self.tree.vars) => self.value(e),
             Kind::Store(_) | Kind::New(_) | Kind::Await(_) => self.value(e),
             Kind::Literal { items, countable: true } => {
@@ -1161,21 +1187,22 @@ impl<'t> Inserter<'t> {
         let n = self.next();
         let m = self.next();
         let mark = self.mark();
-        let claims = matches!(result, Result_::Ignored | Result_::Given | Result_::Into(_));
+        let claims =
+            matches!(result, Result_::Ignored | Result_::Given | Result_::Kept | Result_::Into(_));
         let callee = &call.callee;
-        let function = if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p))
-        {
-            self.opaque_call(call);
-            None
-        } else {
-            match &callee.kind {
-                Kind::Member(member) => self.method_call(e, call, member, m, claims, &result),
-                Kind::Read(sym) if self.is_stable_function(*sym, call) => {
-                    Some(self.named_call(call, &self.var(*sym).name))
+        let function =
+            if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p)) {
+                self.opaque_call(call);
+                None
+            } else {
+                match &callee.kind {
+                    Kind::Member(member) => self.method_call(e, call, member, m, claims, &result),
+                    Kind::Read(sym) if self.is_stable_function(*sym, call) => {
+                        Some(self.named_call(call, &self.var(*sym).name))
+                    }
+                    _ => self.fetched_call(e, call, m, &result),
                 }
-                _ => self.fetched_call(e, call, m, &result),
-            }
-        };
+            };
         self.finish_call(n, e, function, result, mark);
     }
 
@@ -1208,6 +1235,10 @@ impl<'t> Inserter<'t> {
                 let pre = format!("{}(", self.own("tail"));
                 self.wrap(n, e.span, &pre, &format!(", {function})"));
             }
+            Result_::Kept => {
+                let pre = format!("{}(", self.own("own"));
+                self.wrap(n, e.span, &pre, &format!(", {function})"));
+            }
             Result_::Into(slot) => {
                 let drops = self.flush(mark, &slot);
                 let (own, put, name) = (self.own("own"), self.own("put"), &slot.name);
@@ -1216,10 +1247,7 @@ impl<'t> Inserter<'t> {
                 let (pre, post) = if slot.fresh {
                     (format!("({name} = {own}("), format!(", {function}){tail})"))
                 } else {
-                    (
-                        format!("({name} = {put}({own}("),
-                        format!(", {function}), {name}){tail})"),
-                    )
+                    (format!("({name} = {put}({own}("), format!(", {function}), {name}){tail})"))
                 };
                 self.wrap(n, e.span, &pre, &post);
             }
@@ -1289,8 +1317,7 @@ impl<'t> Inserter<'t> {
         result: &Result_,
     ) -> Option<String> {
         let receiver_plain = member.is_super || self.is_uncounted(&member.object);
-        let args_uncounted =
-            call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value));
+        let args_uncounted = call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value));
         let ignored = matches!(result, Result_::Ignored);
         if receiver_plain && args_uncounted && (!claims || ignored) {
             self.member(member);
@@ -1299,8 +1326,11 @@ impl<'t> Inserter<'t> {
         }
         let function = self.raw();
         let m = self.next();
-        let operand =
-            if member.is_super { Operand { text: Some("this".into()), check: false } } else { self.held(&member.object) };
+        let operand = if member.is_super {
+            Operand { text: Some("this".into()), check: false }
+        } else {
+            self.held(&member.object)
+        };
         let receiver = match &operand.text {
             Some(text) => text.clone(),
             None => {
@@ -1316,12 +1346,16 @@ impl<'t> Inserter<'t> {
         let text = quote(&call.text);
         let named = if operand.check { vec![receiver.clone()] } else { vec![] };
         if call.args.is_empty() {
-            let fetch = format!("{}({}({function} = ", self.own("call"), self.own("fn"));
+            let fetched = self.own(if operand.check && claims { "fnOn" } else { "fn" });
+            let fetch = format!("{}({fetched}({function} = ", self.own("call"));
             let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
             self.edits.replace(call.open, call.open + 1, format!(", {text}{known}), {receiver}"));
             self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
         } else {
-            let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
+            // Library methods that are known by what they do need their result to pass by.
+            let known = operand.check && claims;
+            let ask = self.own(if known { "askOn" } else { "askFetched" });
+            let ask = format!("{ask}({function}, {text}, ");
             self.arguments(call, &ask, named, true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
@@ -1339,7 +1373,8 @@ impl<'t> Inserter<'t> {
         result: &Result_,
     ) -> Option<String> {
         let looked = matches!(result, Result_::Looked | Result_::Shared);
-        let ignored = matches!(result, Result_::Ignored) && matches!(call.callee.kind, Kind::Global);
+        let ignored =
+            matches!(result, Result_::Ignored) && matches!(call.callee.kind, Kind::Global);
         if (looked || ignored)
             && self.is_uncounted(&call.callee)
             && call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value))
@@ -1431,7 +1466,7 @@ impl<'t> Inserter<'t> {
                 let pre = format!("{}(", self.own("share"));
                 self.wrap(n, e.span, &pre, ")");
             }
-            Result_::Given => {
+            Result_::Given | Result_::Kept => {
                 let pre = format!("{}(", self.own("lend"));
                 self.wrap(n, e.span, &pre, ")");
             }
@@ -1476,6 +1511,10 @@ impl<'t> Inserter<'t> {
                 pre = format!("{}(", self.own("tail"));
                 post = format!(", {function})");
             }
+            Result_::Kept => {
+                pre = format!("{}(", self.own("own"));
+                post = format!(", {function})");
+            }
             Result_::Shared => {
                 pre = format!("{}(", self.own("share"));
                 post = ")".to_owned();
@@ -1490,7 +1529,11 @@ impl<'t> Inserter<'t> {
             _ => "void 0".to_owned(),
         };
         let call_text = self.own("call");
-        let fetch = if call.args.is_empty() { format!("{call_text}({}({function} = {receiver}", self.own("fn")) } else { format!("{call_text}({function} = {receiver}") };
+        let fetch = if call.args.is_empty() {
+            format!("{call_text}({}({function} = {receiver}", self.own("fn"))
+        } else {
+            format!("{call_text}({function} = {receiver}")
+        };
         let computed = self.source.as_bytes().get(at as usize) == Some(&b'[');
         let dot = if computed { "" } else { "." };
         self.edits.replace(link, at, format!(") == null ? {stop} : {pre}{fetch}{dot}"));

@@ -127,9 +127,11 @@ impl Walk<'_> {
                 self.jump(target.map_or_else(|| self.everything(), |t| t.on_break.clone()))
             }
             StmtKind::Continue(label) => {
-                let target = self.targets.iter().rev().find(|t| {
-                    t.is_loop && label.as_ref().is_none_or(|l| t.labels.contains(l))
-                });
+                let target = self
+                    .targets
+                    .iter()
+                    .rev()
+                    .find(|t| t.is_loop && label.as_ref().is_none_or(|l| t.labels.contains(l)));
                 self.jump(target.map_or_else(|| self.everything(), |t| t.on_continue.clone()))
             }
             StmtKind::Return(e) => {
@@ -197,8 +199,8 @@ impl Walk<'_> {
                     Some(update) => self.expr(update, head),
                     None => head,
                 };
-                let mut entry =
-                    self.target(labels, true, out.clone(), next.clone(), |w| w.statement(body, next));
+                let mut entry = self
+                    .target(labels, true, out.clone(), next.clone(), |w| w.statement(body, next));
                 if let Some(test) = test {
                     entry.extend(out);
                     entry = self.expr(test, entry);
@@ -206,8 +208,8 @@ impl Walk<'_> {
                 entry
             }
             StmtKind::While(test, body) => {
-                let mut entry =
-                    self.target(labels, true, out.clone(), head.clone(), |w| w.statement(body, head));
+                let mut entry = self
+                    .target(labels, true, out.clone(), head.clone(), |w| w.statement(body, head));
                 entry.extend(out);
                 self.expr(test, entry)
             }

@@ -191,11 +191,9 @@ impl Flow<'_> {
 fn is_call(e: &Expr) -> bool {
     match &e.kind {
         Kind::Paren(inner) => is_call(inner),
-        Kind::Call(_)
-        | Kind::Store(_)
-        | Kind::Literal { .. }
-        | Kind::New(_)
-        | Kind::Await(_) => true,
+        Kind::Call(_) | Kind::Store(_) | Kind::Literal { .. } | Kind::New(_) | Kind::Await(_) => {
+            true
+        }
         _ => false,
     }
 }

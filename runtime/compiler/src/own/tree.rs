@@ -143,7 +143,10 @@ pub(crate) enum Kind {
     /// Stores its operands where nobody counts; the result is not counted either.
     Store(Vec<Expr>),
     /// An array or object literal. Not `countable`: it has accessors or sets its prototype.
-    Literal { items: Vec<Argument>, countable: bool },
+    Literal {
+        items: Vec<Argument>,
+        countable: bool,
+    },
     /// `new` and tagged templates: like `Store`, but the first operand is what is called.
     New(Vec<Expr>),
     Call(Box<Call>),
@@ -250,9 +253,18 @@ pub(crate) enum StmtKind {
     Declare(Vec<Declarator>),
     Block(Vec<Stmt>),
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
-    For { init: Option<Box<Stmt>>, test: Option<Expr>, update: Option<Expr>, body: Box<Stmt> },
-    /// `for-of` (`values`), `for-in`, `for await`.
-    ForEach { target: Target, right: Expr, body: Box<Stmt>, values: bool },
+    For {
+        init: Option<Box<Stmt>>,
+        test: Option<Expr>,
+        update: Option<Expr>,
+        body: Box<Stmt>,
+    },
+    ForEach {
+        target: Target,
+        right: Expr,
+        body: Box<Stmt>,
+        over: Over,
+    },
     While(Expr, Box<Stmt>),
     DoWhile(Box<Stmt>, Expr),
     Label(String, Box<Stmt>),
@@ -261,10 +273,24 @@ pub(crate) enum StmtKind {
     Return(Option<Expr>),
     Throw(Expr),
     Switch(Expr, Vec<Case>),
-    Try { block: Vec<Stmt>, handler: Option<Handler>, finalizer: Option<Vec<Stmt>> },
+    Try {
+        block: Vec<Stmt>,
+        handler: Option<Handler>,
+        finalizer: Option<Vec<Stmt>>,
+    },
     /// A value that leaves the module: `export default E`.
     Export(Expr),
     Unsupported(&'static str),
+}
+
+/// What a loop runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    Keys,
+    /// A simple pattern takes elements, which are retained as they come.
+    Values,
+    /// Elements, asynchronous or taken apart by code, that go uncounted.
+    Uncounted,
 }
 
 #[derive(Debug)]
