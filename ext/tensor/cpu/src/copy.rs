@@ -3,6 +3,7 @@
 
 use crate::convert;
 use crate::elementwise::Operand;
+use crate::isa::{Isa, Kernel, Level, dispatch};
 use crate::ptr::SyncPtr;
 use crate::strided::Walk;
 use crate::threads::Threads;
@@ -10,10 +11,11 @@ use mlrun_tensor_core::DType;
 
 /// Elements per thread that make a split worth it.
 const GRAIN: usize = 1 << 15;
-/// Rows of a strip of a transposed copy.
-const STRIP: usize = 64;
-/// Edge of the block that is transposed in the first cache.
+/// Edge of the tile that is transposed in registers.
 const TILE: usize = 8;
+/// Rows of a strip, and columns of a block of it, of a transposed copy: few enough for the first
+/// cache, many enough that each of its lines is used whole (measured).
+const STRIP: usize = 64;
 
 /// Writes `src` into `out`, converting the dtype.
 ///
@@ -28,8 +30,8 @@ pub unsafe fn copy(threads: &Threads, shape: &[usize], out: Operand, src: Operan
     if out.dtype == src.dtype
         && walk.inner_strides[0] == 1
         && walk.inner_strides[1] != 1
-        && let Some(at) = walk.outer().iter().position(|d| d.1[1] == 1 && d.0 >= TILE)
-        && walk.inner >= TILE
+        && let Some(at) = walk.outer().iter().position(|d| d.1[1] == 1 && d.0 >= 8)
+        && walk.inner >= 8
     {
         return transposed(threads, &walk, at, to, from, out.dtype.size());
     }
@@ -132,7 +134,7 @@ fn transposed(
                 let dst = to.get().cast::<$t>().wrapping_offset(offset[0]);
                 let src = from.get().cast::<$t>().wrapping_offset(offset[1]).cast_const();
                 // SAFETY: the strip lies inside the shape, which both operands cover.
-                unsafe { strip.copy(dst, src) }
+                dispatch(StripOf { strip, dst, src })
             }};
         }
         match size {
@@ -157,37 +159,72 @@ struct Strip {
     column_step: isize,
 }
 
+/// A strip with its addresses, which cover it.
+struct StripOf<T> {
+    strip: Strip,
+    dst: *mut T,
+    src: *const T,
+}
+
+impl<T: Copy> Kernel for StripOf<T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        // SAFETY: whoever makes a `StripOf` vouches for both sides.
+        unsafe { self.strip.copy::<T, I>(self.dst, self.src) }
+    }
+}
+
 impl Strip {
     /// # Safety
     /// Both sides cover the strip.
-    unsafe fn copy<T: Copy + Default>(&self, dst: *mut T, src: *const T) {
+    #[inline(always)]
+    unsafe fn copy<T: Copy, I: Isa>(&self, dst: *mut T, src: *const T) {
         let (whole_rows, whole_columns) = (self.rows / TILE * TILE, self.columns / TILE * TILE);
-        for j in (0..whole_columns).step_by(TILE) {
+        for block in (0..whole_columns).step_by(STRIP) {
             for i in (0..whole_rows).step_by(TILE) {
-                let mut tile = [[T::default(); TILE]; TILE];
-                for (jj, line) in tile.iter_mut().enumerate() {
-                    let at = i as isize + (j + jj) as isize * self.column_step;
-                    // SAFETY: the tile lies inside the strip; `TILE` rows are contiguous in src.
-                    *line = unsafe { src.offset(at).cast::<[T; TILE]>().read_unaligned() };
-                }
-                let flipped: [[T; TILE]; TILE] =
-                    std::array::from_fn(|ii| std::array::from_fn(|jj| tile[jj][ii]));
-                for (ii, line) in flipped.into_iter().enumerate() {
-                    let at = (i + ii) as isize * self.row_step + j as isize;
-                    // SAFETY: as above, with contiguous columns in dst.
-                    unsafe { dst.offset(at).cast::<[T; TILE]>().write_unaligned(line) };
+                for j in (block..whole_columns.min(block + STRIP)).step_by(TILE) {
+                    // SAFETY: the tile lies inside the strip.
+                    unsafe { self.tile::<T, I>(dst, src, i, j) };
                 }
             }
         }
         for i in 0..self.rows {
             let first = if i < whole_rows { whole_columns } else { 0 };
             for j in first..self.columns {
-                let (to, from) = (
-                    i as isize * self.row_step + j as isize,
-                    i as isize + j as isize * self.column_step,
-                );
                 // SAFETY: inside the strip.
-                unsafe { *dst.offset(to) = *src.offset(from) };
+                unsafe { self.element(dst, src, i, j) };
+            }
+        }
+    }
+
+    /// # Safety
+    /// The element lies inside the strip, which both sides cover.
+    #[inline(always)]
+    unsafe fn element<T: Copy>(&self, dst: *mut T, src: *const T, i: usize, j: usize) {
+        let to = i as isize * self.row_step + j as isize;
+        let from = i as isize + j as isize * self.column_step;
+        // SAFETY: passed on to the caller.
+        unsafe { *dst.offset(to) = *src.offset(from) };
+    }
+
+    /// # Safety
+    /// The tile at row `i` and column `j` lies inside the strip, which both sides cover.
+    #[inline(always)]
+    unsafe fn tile<T: Copy, I: Isa>(&self, dst: *mut T, src: *const T, i: usize, j: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if size_of::<T>() == 4 && I::LEVEL >= Level::Avx2 {
+            let to = dst.wrapping_offset(i as isize * self.row_step + j as isize);
+            let from = src.wrapping_offset(i as isize + j as isize * self.column_step);
+            // SAFETY: the level says that the processor has AVX2; the tile is 8 x 8.
+            return unsafe {
+                crate::simd::transpose8(to.cast(), self.row_step, from.cast(), self.column_step)
+            };
+        }
+        for ii in i..i + TILE {
+            for jj in j..j + TILE {
+                // SAFETY: passed on to the caller.
+                unsafe { self.element(dst, src, ii, jj) };
             }
         }
     }

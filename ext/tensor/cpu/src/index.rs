@@ -77,12 +77,19 @@ pub unsafe fn index_select(
     let size = out.dtype.size() as isize;
     let step = index.strides.first().copied().unwrap_or(0);
     let (po, ps, pi) = (SyncPtr(out.ptr), SyncPtr(src.ptr), SyncPtr(index.ptr.cast::<i64>()));
+    let whole = walk.outer().is_empty() && walk.inner_strides == [1, 1];
+    let bytes = walk.len() * out.dtype.size();
     threads.split(count, (GRAIN / walk.len().max(1)).max(1), |rows| {
         for r in rows {
             // SAFETY: `r` is below the index's length; positions were checked.
             let i = unsafe { *pi.get().offset(r as isize * step) };
             let dst = po.get().wrapping_offset(r as isize * to.step * size);
             let row = ps.get().wrapping_offset(i as isize * from.step * size);
+            if whole {
+                // SAFETY: a row of each is one run inside its shape.
+                unsafe { std::ptr::copy_nonoverlapping(row, dst, bytes) };
+                continue;
+            }
             walk.runs(0..walk.len(), |at, n| {
                 let steps = walk.inner_strides.map(|s| s * size);
                 let (a, b) = (dst.wrapping_offset(at[0] * size), row.wrapping_offset(at[1] * size));

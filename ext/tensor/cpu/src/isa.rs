@@ -23,6 +23,7 @@ pub enum Level {
 pub trait Isa: Copy + Send + Sync + 'static {
     /// A fused multiply-add is one instruction.
     const FMA: bool;
+    const LEVEL: Level;
 
     /// `a * b + c`, fused where that is one instruction.
     #[inline(always)]
@@ -46,12 +47,15 @@ pub struct Avx512;
 
 impl Isa for Base {
     const FMA: bool = cfg!(target_arch = "aarch64");
+    const LEVEL: Level = Level::Base;
 }
 impl Isa for Avx2 {
     const FMA: bool = true;
+    const LEVEL: Level = Level::Avx2;
 }
 impl Isa for Avx512 {
     const FMA: bool = true;
+    const LEVEL: Level = Level::Avx512;
 }
 
 /// A computation that [`dispatch`] compiles for each instruction set. `run` must be

@@ -79,17 +79,17 @@ pub fn exp<I: Isa>(x: f32) -> f32 {
     y * pow2(half) * pow2(n.wrapping_sub(half))
 }
 
-/// e^x for x <= 0: no overflow, results below 2^-126 become 0. For sums where that is exact
-/// enough (softmax, sigmoid).
+/// e^x for x <= 0: no overflow, results below about 2^-126 become 0. For sums where that is
+/// exact enough (softmax, tanh, erf).
 #[inline(always)]
 pub fn exp_nonpositive<I: Isa>(x: f32) -> f32 {
-    let (n, r) = reduce_exp::<I>(if x < -87.3 { -87.3 } else { x });
+    // At the bound n is -127, whose power of two has zero bits: the result is 0 by itself.
+    let (n, r) = reduce_exp::<I>(if x < -88.0 { -88.0 } else { x });
     let y = I::fma(poly::<I, 6>(r, EXP_TAIL), r * r, r) + 1.0;
-    let y = y * pow2(n);
-    if x < -87.3 { 0.0 } else { y }
+    y * pow2(n)
 }
 
-/// 2^n for -126 <= n <= 127.
+/// 2^n for -126 <= n <= 127, 0 for n = -127.
 #[inline(always)]
 fn pow2(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) as u32) << 23)

@@ -1,7 +1,9 @@
-//! Vectors by name, for the one kernel that the compiler does not vectorise well by itself:
-//! the inner loop of a matrix product.
+//! Vectors by name, for the loops that the compiler does not vectorise well by itself: the
+//! inner loop of a matrix product, sums and extremes of a row, tiles of a transposed copy.
 //!
 //! Everything else is scalar source that [`crate::isa::dispatch`] has vectorised.
+
+use crate::isa::{Isa, Level};
 
 /// A register of `LANES` numbers.
 pub trait Vector: Copy {
@@ -25,6 +27,141 @@ pub trait Vector: Copy {
     /// # Safety
     /// As `splat`.
     unsafe fn add(self, o: Self) -> Self;
+    /// # Safety
+    /// As `splat`.
+    unsafe fn mul(self, o: Self) -> Self;
+    /// The larger one; NaN wins.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn max(self, o: Self) -> Self;
+    /// The smaller one; NaN wins.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn min(self, o: Self) -> Self;
+}
+
+/// How a row is folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Add,
+    Mul,
+    Max,
+    Min,
+}
+
+/// One step of a fold. A function that is always inlined, not a closure: intrinsics are only
+/// inlined into code that carries their target feature.
+///
+/// # Safety
+/// The processor has the vector's instruction set.
+#[inline(always)]
+unsafe fn act<V: Vector>(action: Action, a: V, b: V) -> V {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match action {
+            Action::Add => a.add(b),
+            Action::Mul => a.mul(b),
+            Action::Max => a.max(b),
+            Action::Min => a.min(b),
+        }
+    }
+}
+
+/// Folds `n` numbers in 8 vectors side by side; `start` is the action's identity.
+///
+/// # Safety
+/// The processor has the vector's instruction set; `x` covers `n` numbers.
+#[inline(always)]
+pub unsafe fn fold_row<V: Vector>(
+    action: Action,
+    start: V::Elem,
+    step: impl Fn(V::Elem, V::Elem) -> V::Elem,
+    x: *const V::Elem,
+    n: usize,
+) -> V::Elem {
+    // SAFETY: the caller vouches for the instruction set and `n` numbers; reads below stay
+    // under `n`.
+    unsafe {
+        let mut acc = [V::splat(start); 8];
+        let mut i = 0;
+        while i + 8 * V::LANES <= n {
+            for (k, a) in acc.iter_mut().enumerate() {
+                *a = act(action, *a, V::load(x.add(i + k * V::LANES)));
+            }
+            i += 8 * V::LANES;
+        }
+        while i + V::LANES <= n {
+            acc[0] = act(action, acc[0], V::load(x.add(i)));
+            i += V::LANES;
+        }
+        for half in [4, 2, 1] {
+            for k in 0..half {
+                acc[k] = act(action, acc[k], acc[k + half]);
+            }
+        }
+        let mut lanes = [start; 16];
+        acc[0].store(lanes.as_mut_ptr());
+        for lane in lanes.iter_mut().take(n - i) {
+            *lane = step(*lane, *x.add(i));
+            i += 1;
+        }
+        let mut half = V::LANES / 2;
+        while half > 0 {
+            for j in 0..half {
+                lanes[j] = step(lanes[j], lanes[j + half]);
+            }
+            half /= 2;
+        }
+        lanes[0]
+    }
+}
+
+/// [`fold_row`] of float32 numbers for the instruction set `I`.
+///
+/// # Safety
+/// The code runs in a function compiled for `I`; `x` covers `n` numbers.
+#[inline(always)]
+pub unsafe fn fold_row_f32<I: Isa>(action: Action, x: *const f32, n: usize) -> f32 {
+    let start = match action {
+        Action::Add => 0.0,
+        Action::Mul => 1.0,
+        Action::Max => f32::NEG_INFINITY,
+        Action::Min => f32::INFINITY,
+    };
+    let step = |a: f32, b: f32| match action {
+        Action::Add => a + b,
+        Action::Mul => a * b,
+        Action::Max => {
+            if a.is_nan() || a > b {
+                a
+            } else {
+                b
+            }
+        }
+        Action::Min => {
+            if a.is_nan() || a < b {
+                a
+            } else {
+                b
+            }
+        }
+    };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        match I::LEVEL {
+            Level::Avx512 => {
+                return fold_row::<std::arch::x86_64::__m512>(action, start, step, x, n);
+            }
+            Level::Avx2 => {
+                return fold_row::<std::arch::x86_64::__m256>(action, start, step, x, n);
+            }
+            Level::Base => {}
+        }
+        fold_row::<Portable<f32, 4>>(action, start, step, x, n)
+    }
 }
 
 /// Plain arrays, which compilers put into registers; for targets without a wider vector.
@@ -64,6 +201,26 @@ macro_rules! portable {
             unsafe fn add(self, o: Self) -> Self {
                 Portable(std::array::from_fn(|i| self.0[i] + o.0[i]))
             }
+            #[inline(always)]
+            unsafe fn mul(self, o: Self) -> Self {
+                Portable(std::array::from_fn(|i| self.0[i] * o.0[i]))
+            }
+            #[inline(always)]
+            unsafe fn max(self, o: Self) -> Self {
+                Portable(std::array::from_fn(|i| {
+                    let (a, b) = (self.0[i], o.0[i]);
+                    let m = if a > b { a } else { b };
+                    if a.is_nan() { a } else { m }
+                }))
+            }
+            #[inline(always)]
+            unsafe fn min(self, o: Self) -> Self {
+                Portable(std::array::from_fn(|i| {
+                    let (a, b) = (self.0[i], o.0[i]);
+                    let m = if a < b { a } else { b };
+                    if a.is_nan() { a } else { m }
+                }))
+            }
         }
     };
 }
@@ -71,12 +228,16 @@ portable!(f32, 4);
 portable!(f64, 2);
 
 #[cfg(target_arch = "x86_64")]
+pub use x86::transpose8;
+
+#[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Vector;
     use std::arch::x86_64::*;
 
     macro_rules! vector {
-        ($v:ty, $t:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident) => {
+        ($v:ty, $t:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fma:ident,
+         $add:ident, $mul:ident, $max:ident, $min:ident, |$a:ident, $m:ident| $keep_nan:expr) => {
             impl Vector for $v {
                 type Elem = $t;
                 const LANES: usize = $n;
@@ -105,6 +266,28 @@ mod x86 {
                     // SAFETY: the caller vouches for the instruction set.
                     unsafe { $add(self, o) }
                 }
+                #[inline(always)]
+                unsafe fn mul(self, o: Self) -> Self {
+                    // SAFETY: the caller vouches for the instruction set.
+                    unsafe { $mul(self, o) }
+                }
+                #[inline(always)]
+                unsafe fn max(self, o: Self) -> Self {
+                    // The instruction returns its second operand where either is NaN.
+                    // SAFETY: the caller vouches for the instruction set.
+                    unsafe {
+                        let ($a, $m) = (self, $max(self, o));
+                        $keep_nan
+                    }
+                }
+                #[inline(always)]
+                unsafe fn min(self, o: Self) -> Self {
+                    // SAFETY: the caller vouches for the instruction set.
+                    unsafe {
+                        let ($a, $m) = (self, $min(self, o));
+                        $keep_nan
+                    }
+                }
             }
         };
     }
@@ -116,7 +299,11 @@ mod x86 {
         _mm256_loadu_ps,
         _mm256_storeu_ps,
         _mm256_fmadd_ps,
-        _mm256_add_ps
+        _mm256_add_ps,
+        _mm256_mul_ps,
+        _mm256_max_ps,
+        _mm256_min_ps,
+        |a, m| _mm256_blendv_ps(m, a, _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a))
     );
     vector!(
         __m256d,
@@ -126,7 +313,11 @@ mod x86 {
         _mm256_loadu_pd,
         _mm256_storeu_pd,
         _mm256_fmadd_pd,
-        _mm256_add_pd
+        _mm256_add_pd,
+        _mm256_mul_pd,
+        _mm256_max_pd,
+        _mm256_min_pd,
+        |a, m| _mm256_blendv_pd(m, a, _mm256_cmp_pd::<_CMP_UNORD_Q>(a, a))
     );
     vector!(
         __m512,
@@ -136,7 +327,11 @@ mod x86 {
         _mm512_loadu_ps,
         _mm512_storeu_ps,
         _mm512_fmadd_ps,
-        _mm512_add_ps
+        _mm512_add_ps,
+        _mm512_mul_ps,
+        _mm512_max_ps,
+        _mm512_min_ps,
+        |a, m| _mm512_mask_mov_ps(m, _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a), a)
     );
     vector!(
         __m512d,
@@ -146,6 +341,55 @@ mod x86 {
         _mm512_loadu_pd,
         _mm512_storeu_pd,
         _mm512_fmadd_pd,
-        _mm512_add_pd
+        _mm512_add_pd,
+        _mm512_mul_pd,
+        _mm512_max_pd,
+        _mm512_min_pd,
+        |a, m| _mm512_mask_mov_pd(m, _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(a, a), a)
     );
+
+    /// `dst[i * ds + j] = src[i + j * ss]` for i, j < 8.
+    ///
+    /// # Safety
+    /// The processor has AVX2; both sides cover the tile.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn transpose8(dst: *mut f32, ds: isize, src: *const f32, ss: isize) {
+        // SAFETY: the caller vouches for 8 numbers at each of 8 addresses of both sides.
+        unsafe {
+            let r: [__m256; 8] =
+                std::array::from_fn(|k| _mm256_loadu_ps(src.offset(k as isize * ss)));
+            // Pairs of rows, then quarters, then halves.
+            let lo = |a, b| _mm256_unpacklo_ps(a, b);
+            let hi = |a, b| _mm256_unpackhi_ps(a, b);
+            let t = [
+                lo(r[0], r[1]),
+                hi(r[0], r[1]),
+                lo(r[2], r[3]),
+                hi(r[2], r[3]),
+                lo(r[4], r[5]),
+                hi(r[4], r[5]),
+                lo(r[6], r[7]),
+                hi(r[6], r[7]),
+            ];
+            let low = |a, b| _mm256_shuffle_ps::<0x44>(a, b);
+            let high = |a, b| _mm256_shuffle_ps::<0xee>(a, b);
+            let u = [
+                low(t[0], t[2]),
+                high(t[0], t[2]),
+                low(t[1], t[3]),
+                high(t[1], t[3]),
+                low(t[4], t[6]),
+                high(t[4], t[6]),
+                low(t[5], t[7]),
+                high(t[5], t[7]),
+            ];
+            for k in 0..4 {
+                let (a, b) = (u[k], u[k + 4]);
+                let at = dst.offset(k as isize * ds);
+                _mm256_storeu_ps(at, _mm256_permute2f128_ps::<0x20>(a, b));
+                _mm256_storeu_ps(at.offset(4 * ds), _mm256_permute2f128_ps::<0x31>(a, b));
+            }
+        }
+    }
 }

@@ -6,21 +6,37 @@ use crate::isa::{Isa, Kernel, dispatch};
 use crate::math;
 use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
+use crate::simd::{Action, fold_row_f32};
 use crate::strided::Walk;
 use crate::threads::Threads;
 use mlrun_tensor_core::DType;
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const GRAIN: usize = 1 << 13;
-/// Rows that are gathered together where the dimension is not contiguous.
-const SIDE: usize = 16;
 
 /// A float type that rows are computed in.
 pub trait Float: Copy + Default + Send + Sync + 'static {
     const DTYPE: DType;
-    /// Replaces a row by its softmax, or by the logarithm of it.
-    fn row(x: &mut [Self], log: bool);
+    /// Writes the softmax of `n` contiguous elements, or the logarithm of it.
+    ///
+    /// # Safety
+    /// Both addresses cover `n` elements and are equal or do not overlap.
+    unsafe fn row(out: *mut Self, x: *const Self, n: usize, log: bool);
+    /// As `row` for each of `width` columns of `n` rows that begin `out_step` and `step` apart.
+    ///
+    /// # Safety
+    /// Both addresses cover the rows; they do not overlap.
+    unsafe fn columns(
+        out: *mut Self,
+        out_step: isize,
+        x: *const Self,
+        step: isize,
+        n: usize,
+        width: usize,
+        log: bool,
+    );
 }
 
 /// Computes along `dim` of `shape`; halves compute in float32.
@@ -50,150 +66,286 @@ fn run<T: Float>(
     src: Operand,
     log: bool,
 ) -> Result<(), NoScratch> {
-    let length = shape.get(dim).copied().unwrap_or(1);
+    let n = shape.get(dim).copied().unwrap_or(1);
     let others = |strides: &[isize]| -> SmallVec<[isize; 4]> {
         (0..shape.len()).filter(|&i| i != dim).map(|i| strides[i]).collect()
     };
     let rest: SmallVec<[usize; 4]> =
         (0..shape.len()).filter(|&i| i != dim).map(|i| shape[i]).collect();
     let walk = Walk::new(&rest, [&others(out.strides), &others(src.strides)]);
-    if length == 0 {
+    if n == 0 {
         return Ok(());
     }
-    let step = |o: &Operand| o.strides.get(dim).copied().unwrap_or(1) * o.dtype.size() as isize;
-    let (out_step, src_step) = (step(&out), step(&src));
-    let (so, si) = (out.dtype.size() as isize, src.dtype.size() as isize);
-    let (po, ps) = (SyncPtr(out.ptr), SyncPtr(src.ptr));
-    let in_place = out.dtype == T::DTYPE && out_step == so;
+    let step = |o: &Operand| o.strides.get(dim).copied().unwrap_or(1);
+    let job = Job::<T> {
+        walk,
+        n,
+        out: SyncPtr(out.ptr),
+        src: SyncPtr(src.ptr),
+        out_dtype: out.dtype,
+        src_dtype: src.dtype,
+        out_step: step(&out),
+        src_step: step(&src),
+        log,
+        float: std::marker::PhantomData,
+    };
+    let typed = out.dtype == T::DTYPE && src.dtype == T::DTYPE;
+    let grain = (GRAIN / n).max(1);
+    if typed && (n == 1 || (job.out_step == 1 && job.src_step == 1)) {
+        threads.split(job.walk.len(), grain, |range| job.rows(range));
+        return Ok(());
+    }
+    if typed && job.walk.inner_strides == [1, 1] && job.walk.inner >= 8 {
+        threads.split(job.walk.len(), grain.max(64), |range| job.columns(range));
+        return Ok(());
+    }
     let failed = AtomicBool::new(false);
-    threads.split(walk.len(), (GRAIN / length).max(1), |range| {
-        let room = if in_place { 0 } else { SIDE * length };
-        let Ok(scratch) = Scratch::new::<T>(room) else {
-            return failed.store(true, Relaxed);
-        };
-        let rows = scratch.as_ptr::<T>();
-        let size = size_of::<T>() as isize;
-        walk.runs(range, |at, n| {
-            let steps = walk.inner_strides;
-            let target = |k: usize| po.get().wrapping_offset((at[0] + k as isize * steps[0]) * so);
-            let source = |k: usize| ps.get().wrapping_offset((at[1] + k as isize * steps[1]) * si);
-            // SAFETY: the walk stays inside the shape, which both operands cover; the scratch
-            // holds SIDE rows.
-            unsafe {
-                if in_place {
-                    for k in 0..n {
-                        let (to, from) = (target(k), source(k));
-                        copy::run(to, size, T::DTYPE, from, src_step, src.dtype, length);
-                        T::row(std::slice::from_raw_parts_mut(to.cast::<T>(), length), log);
-                    }
-                    return;
-                }
-                for k in (0..n).step_by(SIDE) {
-                    let count = SIDE.min(n - k);
-                    for j in 0..length as isize {
-                        let (to, from) = (rows.offset(j), source(k).offset(j * src_step));
-                        let far = length as isize * size;
-                        copy::run(to.cast(), far, T::DTYPE, from, steps[1] * si, src.dtype, count);
-                    }
-                    for r in 0..count {
-                        T::row(std::slice::from_raw_parts_mut(rows.add(r * length), length), log);
-                    }
-                    for j in 0..length as isize {
-                        let (to, from) = (target(k).offset(j * out_step), rows.offset(j));
-                        let far = length as isize * size;
-                        copy::run(to, steps[0] * so, out.dtype, from.cast(), far, T::DTYPE, count);
-                    }
+    threads.split(job.walk.len(), grain, |range| {
+        if job.gathered(range).is_err() {
+            failed.store(true, Relaxed);
+        }
+    });
+    if failed.load(Relaxed) { Err(NoScratch { bytes: 2 * n * size_of::<T>() }) } else { Ok(()) }
+}
+
+/// One call: the walk goes over the other dimensions, operand 0 is the output.
+struct Job<T> {
+    walk: Walk<2>,
+    n: usize,
+    out: SyncPtr<u8>,
+    src: SyncPtr<u8>,
+    out_dtype: DType,
+    src_dtype: DType,
+    out_step: isize,
+    src_step: isize,
+    log: bool,
+    float: std::marker::PhantomData<T>,
+}
+
+impl<T: Float> Job<T> {
+    fn out_at(&self, offset: isize) -> *mut T {
+        self.out.get().cast::<T>().wrapping_offset(offset)
+    }
+    fn src_at(&self, offset: isize) -> *const T {
+        self.src.get().cast::<T>().wrapping_offset(offset).cast_const()
+    }
+
+    /// Both sides are contiguous along the dimension.
+    fn rows(&self, range: Range<usize>) {
+        self.walk.runs(range, |at, count| {
+            for k in 0..count as isize {
+                let [so, si] = self.walk.inner_strides;
+                let (to, from) = (self.out_at(at[0] + k * so), self.src_at(at[1] + k * si));
+                // SAFETY: the walk stays inside the shape, which both operands cover.
+                unsafe { T::row(to, from, self.n, self.log) };
+            }
+        });
+    }
+
+    /// Both sides are contiguous across the dimension.
+    fn columns(&self, range: Range<usize>) {
+        self.walk.runs(range, |at, count| {
+            for k in (0..count).step_by(WIDTH) {
+                let (to, from) = (self.out_at(at[0] + k as isize), self.src_at(at[1] + k as isize));
+                let here = WIDTH.min(count - k);
+                // SAFETY: as above.
+                unsafe {
+                    T::columns(to, self.out_step, from, self.src_step, self.n, here, self.log);
                 }
             }
         });
-    });
-    if failed.load(Relaxed) {
-        return Err(NoScratch { bytes: SIDE * length * size_of::<T>() });
     }
-    Ok(())
+
+    /// Any layout and dtype, one row at a time through a buffer.
+    fn gathered(&self, range: Range<usize>) -> Result<(), NoScratch> {
+        let scratch = Scratch::new::<T>(self.n)?;
+        let row = scratch.as_ptr::<T>();
+        let size = size_of::<T>() as isize;
+        let (so, si) = (self.out_dtype.size() as isize, self.src_dtype.size() as isize);
+        self.walk.runs(range, |at, count| {
+            for k in 0..count as isize {
+                let [ko, ki] = self.walk.inner_strides;
+                let to = self.out.get().wrapping_offset((at[0] + k * ko) * so);
+                let from = self.src.get().wrapping_offset((at[1] + k * ki) * si).cast_const();
+                let (out_step, src_step) = (self.out_step * so, self.src_step * si);
+                // SAFETY: as above; the scratch holds one row.
+                unsafe {
+                    copy::run(row.cast(), size, T::DTYPE, from, src_step, self.src_dtype, self.n);
+                    T::row(row, row, self.n, self.log);
+                    copy::run(to, out_step, self.out_dtype, row.cast(), size, T::DTYPE, self.n);
+                }
+            }
+        });
+        Ok(())
+    }
 }
 
-const LANES: usize = 32;
+/// Largest number of columns side by side: long enough runs for the memory's prefetching.
+const WIDTH: usize = 512;
 
-struct RowF32<'a> {
-    x: &'a mut [f32],
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    let m = if a > b { a } else { b };
+    if a.is_nan() { a } else { m }
+}
+
+struct RowF32 {
+    out: *mut f32,
+    x: *const f32,
+    n: usize,
     log: bool,
 }
 
-impl Kernel for RowF32<'_> {
+impl Kernel for RowF32 {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let RowF32 { x, log } = self;
-        let max = fold_f32(x, f32::NEG_INFINITY, |a, b| {
-            let m = if a > b { a } else { b };
-            if a.is_nan() { a } else { m }
-        });
+        let RowF32 { out, x, n, log } = self;
+        // SAFETY: the caller of `row` vouches for `n` elements of both; so for all blocks below.
+        let max = unsafe { fold_row_f32::<I>(Action::Max, x, n) };
         // A row of -infinity alone has no finite maximum; its softmax is NaN, as in PyTorch.
-        if log {
-            let sum = fold_f32(x, 0.0, |a, b| a + math::exp_nonpositive::<I>(b - max));
-            let shift = math::log::<I>(sum);
-            x.iter_mut().for_each(|v| *v = (*v - max) - shift);
-        } else {
-            x.iter_mut().for_each(|v| *v = math::exp_nonpositive::<I>(*v - max));
-            let scale = 1.0 / fold_f32(x, 0.0, |a, b| a + b);
-            x.iter_mut().for_each(|v| *v *= scale);
+        if !log {
+            for i in 0..n {
+                // SAFETY: as above.
+                unsafe { *out.add(i) = math::exp_nonpositive::<I>(*x.add(i) - max) };
+            }
+            // SAFETY: as above.
+            let scale = 1.0 / unsafe { fold_row_f32::<I>(Action::Add, out, n) };
+            for i in 0..n {
+                // SAFETY: as above.
+                unsafe { *out.add(i) *= scale };
+            }
+            return;
+        }
+        // Through a small buffer, so that the input is not overwritten where it is the output.
+        let mut powers = [0f32; 512];
+        let mut sum = 0.0;
+        for at in (0..n).step_by(powers.len()) {
+            let m = powers.len().min(n - at);
+            for (i, p) in powers.iter_mut().enumerate().take(m) {
+                // SAFETY: as above.
+                *p = math::exp_nonpositive::<I>(unsafe { *x.add(at + i) } - max);
+            }
+            // SAFETY: the buffer holds `m` numbers.
+            sum += unsafe { fold_row_f32::<I>(Action::Add, powers.as_ptr(), m) };
+        }
+        let shift = math::log::<I>(sum);
+        for i in 0..n {
+            // SAFETY: as above.
+            unsafe { *out.add(i) = (*x.add(i) - max) - shift };
         }
     }
 }
 
-/// Folds in lanes; `f` takes the accumulator first. The lanes are joined by `f` itself where it
-/// is a sum or a maximum of what it already holds.
-#[inline(always)]
-fn fold_f32(x: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
-    let mut acc = [start; LANES];
-    let chunks = x.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for c in chunks {
-        for (a, v) in acc.iter_mut().zip(c) {
-            *a = f(*a, *v);
+struct ColumnsF32 {
+    out: *mut f32,
+    out_step: isize,
+    x: *const f32,
+    step: isize,
+    n: usize,
+    width: usize,
+    log: bool,
+}
+
+impl Kernel for ColumnsF32 {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let ColumnsF32 { out, out_step, x, step, n, width, log } = self;
+        let mut max = [f32::NEG_INFINITY; WIDTH];
+        let mut sum = [0f32; WIDTH];
+        let (max, sum) = (&mut max[..width.min(WIDTH)], &mut sum[..width.min(WIDTH)]);
+        let from = |r: usize| x.wrapping_offset(r as isize * step);
+        let to = |r: usize| out.wrapping_offset(r as isize * out_step);
+        // SAFETY (all reads and writes below): the caller of `columns` vouches for `n` rows of
+        // `width` elements on both sides.
+        for r in 0..n {
+            let row = from(r);
+            for (j, m) in max.iter_mut().enumerate() {
+                *m = larger(*m, unsafe { *row.add(j) });
+            }
+        }
+        for r in 0..n {
+            let (row, target) = (from(r), to(r));
+            for (j, (s, m)) in sum.iter_mut().zip(max.iter()).enumerate() {
+                // SAFETY: as above.
+                let e = math::exp_nonpositive::<I>(unsafe { *row.add(j) } - *m);
+                *s += e;
+                if !log {
+                    // SAFETY: as above.
+                    unsafe { *target.add(j) = e };
+                }
+            }
+        }
+        for s in sum.iter_mut() {
+            *s = if log { math::log::<I>(*s) } else { 1.0 / *s };
+        }
+        for r in 0..n {
+            let (row, target) = (from(r), to(r));
+            for (j, (s, m)) in sum.iter().zip(max.iter()).enumerate() {
+                // SAFETY: as above.
+                unsafe {
+                    let y = if log { (*row.add(j) - *m) - *s } else { *target.add(j) * *s };
+                    *target.add(j) = y;
+                }
+            }
         }
     }
-    for (a, v) in acc.iter_mut().zip(rest) {
-        *a = f(*a, *v);
-    }
-    let maximum = start == f32::NEG_INFINITY;
-    let mut half = LANES / 2;
-    while half > 0 {
-        for i in 0..half {
-            let (a, b) = (acc[i], acc[i + half]);
-            acc[i] = if !maximum {
-                a + b
-            } else if a.is_nan() || b.is_nan() {
-                f32::NAN
-            } else {
-                a.max(b)
-            };
-        }
-        half /= 2;
-    }
-    acc[0]
 }
 
 impl Float for f32 {
     const DTYPE: DType = DType::F32;
-    fn row(x: &mut [f32], log: bool) {
-        dispatch(RowF32 { x, log });
+    unsafe fn row(out: *mut f32, x: *const f32, n: usize, log: bool) {
+        dispatch(RowF32 { out, x, n, log });
+    }
+    unsafe fn columns(
+        out: *mut f32,
+        out_step: isize,
+        x: *const f32,
+        step: isize,
+        n: usize,
+        width: usize,
+        log: bool,
+    ) {
+        dispatch(ColumnsF32 { out, out_step, x, step, n, width, log });
     }
 }
 
 impl Float for f64 {
     const DTYPE: DType = DType::F64;
-    fn row(x: &mut [f64], log: bool) {
-        let max = x.iter().fold(f64::NEG_INFINITY, |a, &b| {
-            if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
-        });
-        let sum: f64 = x.iter().map(|v| (v - max).exp()).sum();
-        if log {
-            let shift = sum.ln();
-            x.iter_mut().for_each(|v| *v = (*v - max) - shift);
-        } else {
-            x.iter_mut().for_each(|v| *v = (*v - max).exp() / sum);
+    unsafe fn row(out: *mut f64, x: *const f64, n: usize, log: bool) {
+        // SAFETY: passed on to the caller.
+        unsafe { row_f64(out, 1, x, 1, n, log) }
+    }
+    unsafe fn columns(
+        out: *mut f64,
+        out_step: isize,
+        x: *const f64,
+        step: isize,
+        n: usize,
+        width: usize,
+        log: bool,
+    ) {
+        for j in 0..width {
+            // SAFETY: passed on to the caller.
+            unsafe { row_f64(out.add(j), out_step, x.add(j), step, n, log) }
         }
+    }
+}
+
+/// # Safety
+/// `n` elements lie `out_step` and `step` apart.
+unsafe fn row_f64(out: *mut f64, out_step: isize, x: *const f64, step: isize, n: usize, log: bool) {
+    // SAFETY (both): the caller vouches for `n` elements.
+    let at = |i: usize| unsafe { *x.offset(i as isize * step) };
+    let put = |i: usize, v: f64| unsafe { *out.offset(i as isize * out_step) = v };
+    let max = (0..n)
+        .map(at)
+        .fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) });
+    let sum: f64 = (0..n).map(|i| (at(i) - max).exp()).sum();
+    let shift = sum.ln();
+    for i in 0..n {
+        let d = at(i) - max;
+        put(i, if log { d - shift } else { d.exp() / sum });
     }
 }

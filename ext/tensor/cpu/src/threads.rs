@@ -201,7 +201,9 @@ impl Threads {
             return;
         }
         // A few parts per thread even out threads that the system holds up.
-        let size = len.div_ceil(threads * 4).max(grain).next_multiple_of(64);
+        let size = len.div_ceil(threads * 4).max(grain);
+        // Parts of elements begin at cache lines; parts of rows stay as even as they are.
+        let size = if grain >= 1024 { size.next_multiple_of(64) } else { size };
         self.run(len.div_ceil(size), &|i| f(i * size..((i + 1) * size).min(len)));
     }
 }

@@ -47,7 +47,8 @@ type Buffer = std::mem::MaybeUninit<[u64; BLOCK]>;
 #[derive(Clone, Copy)]
 struct Lane {
     ptr: *mut u8,
-    /// Bytes from one element to the next.
+    /// Bytes of an element, and from one element to the next.
+    size: isize,
     step: isize,
     dtype: DType,
     /// Goes through a buffer.
@@ -98,56 +99,71 @@ pub unsafe fn run(
         }
     }
     let walk = Walk::new(shape, strides);
-    let first = SyncPtr(out.ptr);
     let count = ins.len().min(3);
+    let long = walk.inner > 1;
+    let lane = |k: usize, base: *mut u8| {
+        let size = dtypes[k].size() as isize;
+        let step = walk.inner_strides[k] * size;
+        let half = dtypes[k] != loop_dtype(dtypes[k]);
+        Lane { ptr: base, size, step, dtype: dtypes[k], staged: half || (step != size && long) }
+    };
+    let target = lane(0, out.ptr);
+    let mut sources = [target; 3];
+    for (k, source) in sources.iter_mut().enumerate().take(count) {
+        *source = lane(k + 1, ptrs[k].get());
+        source.staged |= source.ptr == target.ptr;
+    }
+    let lanes = Lanes { out: target, ins: sources, count };
+    let plain = !lanes.out.staged && lanes.ins.iter().take(count).all(|l| !l.staged);
     threads.split(walk.len(), GRAIN / row.cost, |range| {
         walk.runs(range, |at, n| {
-            let lane = |k: usize, base: *mut u8| {
-                let size = dtypes[k].size() as isize;
-                let step = walk.inner_strides[k] * size;
-                let half = dtypes[k] != loop_dtype(dtypes[k]);
-                Lane {
-                    ptr: base.wrapping_offset(at[k] * size),
-                    step,
-                    dtype: dtypes[k],
-                    staged: half || (step != size && n > 1),
+            let here = |l: &Lane, k: usize| l.ptr.wrapping_offset(at[k] * l.size);
+            if plain {
+                // Rows with fewer inputs ignore the others; they get an address to read.
+                let mut ptrs = [here(&lanes.ins[0], 1).cast_const(); 3];
+                for (k, ptr) in ptrs.iter_mut().enumerate().take(lanes.count).skip(1) {
+                    *ptr = here(&lanes.ins[k], k + 1);
                 }
-            };
-            let target = lane(0, first.get());
-            let mut sources = [target; 3];
-            for (k, source) in sources.iter_mut().enumerate().take(count) {
-                *source = lane(k + 1, ptrs[k].get());
-                source.staged |= source.ptr == target.ptr;
+                // SAFETY: the walk stays inside the shape, which the operands cover; no input
+                // shares the output's bytes.
+                unsafe { (row.run)(here(&lanes.out, 0), ptrs, n, p) };
+            } else {
+                let mut moved = lanes;
+                moved.out.ptr = here(&lanes.out, 0);
+                for (k, l) in moved.ins.iter_mut().enumerate().take(count) {
+                    l.ptr = here(l, k + 1);
+                }
+                // SAFETY: the walk stays inside the shape, which the operands cover.
+                unsafe { staged_run(row.run, &moved, n, p) };
             }
-            // SAFETY: the walk stays inside the shape, which the operands cover.
-            unsafe { run_lanes(row.run, target, sources, count, n, p) };
         });
     });
 }
 
-/// One run.
+/// The operands of a run.
+#[derive(Clone, Copy)]
+struct Lanes {
+    out: Lane,
+    ins: [Lane; 3],
+    count: usize,
+}
+
+// SAFETY: plain addresses and numbers; tasks write disjoint runs.
+unsafe impl Sync for Lanes {}
+
+/// One run through the buffers.
 ///
 /// # Safety
 /// Lanes cover `n` elements.
-#[inline]
-unsafe fn run_lanes(f: Loop, out: Lane, ins: [Lane; 3], count: usize, n: usize, p: &Params) {
-    let staged = out.staged || ins.iter().take(count).any(|l| l.staged);
-    if !staged {
-        // Rows with fewer inputs ignore the others; they get an address that can be read.
-        let mut ptrs = [ins[0].ptr.cast_const(); 3];
-        for (ptr, lane) in ptrs.iter_mut().zip(&ins).take(count) {
-            *ptr = lane.ptr;
-        }
-        // SAFETY: passed on to the caller; no input shares the output's bytes.
-        return unsafe { f(out.ptr, ptrs, n, p) };
-    }
+unsafe fn staged_run(f: Loop, lanes: &Lanes, n: usize, p: &Params) {
+    let Lanes { out, ins, count } = lanes;
     let mut buffers = [Buffer::uninit(); 4];
     let bases = buffers.each_mut().map(|b| b.as_mut_ptr().cast::<u8>());
     for at in (0..n).step_by(BLOCK) {
         let m = BLOCK.min(n - at);
         let here = |l: &Lane| l.ptr.wrapping_offset(at as isize * l.step);
         let mut ptrs = [bases[0].cast_const(); 3];
-        for (k, lane) in ins.iter().enumerate().take(count) {
+        for (k, lane) in ins.iter().enumerate().take(*count) {
             ptrs[k] = here(lane);
             if lane.staged {
                 // A repeated element fills its buffer once.
@@ -158,15 +174,14 @@ unsafe fn run_lanes(f: Loop, out: Lane, ins: [Lane; 3], count: usize, n: usize, 
                 ptrs[k] = bases[k];
             }
         }
-        for k in count..3 {
-            ptrs[k] = ptrs[0];
-        }
-        let target = if out.staged { bases[3] } else { here(&out) };
+        let first = ptrs[0];
+        ptrs[*count..].fill(first);
+        let target = if out.staged { bases[3] } else { here(out) };
         // SAFETY: as above; inputs that share the output's bytes were copied.
         unsafe { f(target, ptrs, m, p) };
         if out.staged {
             // SAFETY: the run covers `m` elements from here on.
-            unsafe { convert::scatter(here(&out), out.step, out.dtype, target, m) };
+            unsafe { convert::scatter(here(out), out.step, out.dtype, target, m) };
         }
     }
 }

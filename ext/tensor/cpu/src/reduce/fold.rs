@@ -6,6 +6,7 @@ use crate::convert;
 use crate::copy;
 use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
+use crate::simd::Action;
 use crate::strided::Walk;
 use crate::threads::Threads;
 use mlrun_tensor_core::DType;
@@ -28,6 +29,8 @@ pub trait Fold: Copy + Send + Sync + 'static {
     type Out: Copy;
     const IN: DType;
     const OUT: DType;
+    /// The action on float32 numbers that does the same, where there is one.
+    const FLOAT32: Option<Action> = None;
     const IDENTITY: Self::Lane;
     const NOTHING: Self::Wide;
     fn lane(x: Self::In) -> Self::Lane;
@@ -35,6 +38,10 @@ pub trait Fold: Copy + Send + Sync + 'static {
     fn widen(a: Self::Lane) -> Self::Wide;
     fn merge(a: Self::Wide, b: Self::Wide) -> Self::Wide;
     fn finish(a: Self::Wide) -> Self::Out;
+    /// The wide value of a total that [`Fold::FLOAT32`] gave.
+    fn from_f32(_: f32) -> Self::Wide {
+        Self::NOTHING
+    }
 }
 
 /// The input of a reduction.
@@ -64,6 +71,10 @@ pub unsafe fn fold<F: Fold>(
     let to = SyncPtr(out);
     let store = |i: usize, w: F::Wide| {
         let v = F::finish(w);
+        if out_dtype == F::OUT {
+            // SAFETY: `out` has room for element `i`.
+            return unsafe { to.get().cast::<F::Out>().add(i).write(v) };
+        }
         let from = std::ptr::from_ref(&v).cast::<u8>();
         // SAFETY: `out` has room for element `i`; the value is one element of `F::OUT`.
         unsafe {
@@ -127,6 +138,16 @@ fn fold_part<F: Fold>(
     let step = reduced.inner_strides[1] * size;
     let direct = src.dtype == F::IN && step == size;
     let mut total = F::NOTHING;
+    if direct && reduced.outer().is_empty() {
+        // One run: no walk and no buffer.
+        let first = src.ptr.get().cast::<F::In>().wrapping_offset(base);
+        for i in range.clone().step_by(BLOCK) {
+            let m = BLOCK.min(range.end - i);
+            // SAFETY: the reduced elements lie one behind the other inside the input.
+            total = F::merge(total, unsafe { row::<F>(first.wrapping_add(i), m) });
+        }
+        return total;
+    }
     let mut filled = 0;
     let mut buffer = std::mem::MaybeUninit::<[u64; BLOCK]>::uninit();
     let place = buffer.as_mut_ptr().cast::<u8>();

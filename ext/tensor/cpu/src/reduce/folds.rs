@@ -3,6 +3,7 @@
 use super::fold::Fold;
 use crate::isa::Base;
 use crate::lanes::{F32, F64, Int};
+use crate::simd::Action;
 use mlrun_tensor_core::DType;
 use mlrun_tensor_core::scalar::Basic;
 use std::marker::PhantomData;
@@ -24,7 +25,8 @@ pub struct AllOf<T>(PhantomData<T>);
 
 macro_rules! fold {
     ($name:ident, $t:ty, $d:ident, $lane:ty, $wide:ty, $out:ty, $od:ident, $identity:expr, $nothing:expr,
-     |$x:ident| $of:expr, |$a:ident, $b:ident| $step:expr, |$wa:ident, $wb:ident| $merge:expr) => {
+     |$x:ident| $of:expr, |$a:ident, $b:ident| $step:expr, |$wa:ident, $wb:ident| $merge:expr
+     $(, $action:ident)?) => {
         impl Fold for $name<$t> {
             type In = $t;
             type Lane = $lane;
@@ -54,37 +56,42 @@ macro_rules! fold {
             fn finish(a: $wide) -> $out {
                 a as $out
             }
+            $(const FLOAT32: Option<Action> = Some(Action::$action);
+            #[inline(always)]
+            fn from_f32(v: f32) -> $wide {
+                v as $wide
+            })?
         }
     };
 }
 
-fold!(Sum, f32, F32, f32, f64, f32, F32, 0.0, 0.0, |x| x, |a, b| a + b, |a, b| a + b);
+fold!(Sum, f32, F32, f32, f64, f32, F32, 0.0, 0.0, |x| x, |a, b| a + b, |a, b| a + b, Add);
 fold!(Sum, f64, F64, f64, f64, f64, F64, 0.0, 0.0, |x| x, |a, b| a + b, |a, b| a + b);
 fold!(Sum, i64, I64, i64, i64, i64, I64, 0, 0, |x| x, |a, b| a.wrapping_add(b), |a, b| a
     .wrapping_add(b));
-fold!(Product, f32, F32, f32, f64, f32, F32, 1.0, 1.0, |x| x, |a, b| a * b, |a, b| a * b);
+fold!(Product, f32, F32, f32, f64, f32, F32, 1.0, 1.0, |x| x, |a, b| a * b, |a, b| a * b, Mul);
 fold!(Product, f64, F64, f64, f64, f64, F64, 1.0, 1.0, |x| x, |a, b| a * b, |a, b| a * b);
 fold!(Product, i64, I64, i64, i64, i64, I64, 1, 1, |x| x, |a, b| a.wrapping_mul(b), |a, b| a
     .wrapping_mul(b));
 
 macro_rules! extremes {
-    ($($t:ty, $d:ident, $lane:ident $(<$isa:ident>)?, |$v:ident| $make:expr, $low:expr, $high:expr;)*) => {$(
+    ($($t:ty, $d:ident, |$v:ident| $make:expr, $low:expr, $high:expr $(, $max:ident, $min:ident)?;)*) => {$(
         fold!(Largest, $t, $d, $t, $t, $t, $d, $low, $low, |x| x,
             |a, b| { let f = |$v: $t| $make; f(a).max(f(b)).0 },
-            |a, b| { let f = |$v: $t| $make; f(a).max(f(b)).0 });
+            |a, b| { let f = |$v: $t| $make; f(a).max(f(b)).0 } $(, $max)?);
         fold!(Smallest, $t, $d, $t, $t, $t, $d, $high, $high, |x| x,
             |a, b| { let f = |$v: $t| $make; f(a).min(f(b)).0 },
-            |a, b| { let f = |$v: $t| $make; f(a).min(f(b)).0 });
+            |a, b| { let f = |$v: $t| $make; f(a).min(f(b)).0 } $(, $min)?);
     )*};
 }
 extremes! {
-    f32, F32, F32<Base>, |v| F32::<Base>::new(v), f32::NEG_INFINITY, f32::INFINITY;
-    f64, F64, F64, |v| F64(v), f64::NEG_INFINITY, f64::INFINITY;
-    i8, I8, Int, |v| Int(v), i8::MIN, i8::MAX;
-    u8, U8, Int, |v| Int(v), u8::MIN, u8::MAX;
-    i16, I16, Int, |v| Int(v), i16::MIN, i16::MAX;
-    i32, I32, Int, |v| Int(v), i32::MIN, i32::MAX;
-    i64, I64, Int, |v| Int(v), i64::MIN, i64::MAX;
+    f32, F32, |v| F32::<Base>::new(v), f32::NEG_INFINITY, f32::INFINITY, Max, Min;
+    f64, F64, |v| F64(v), f64::NEG_INFINITY, f64::INFINITY;
+    i8, I8, |v| Int(v), i8::MIN, i8::MAX;
+    u8, U8, |v| Int(v), u8::MIN, u8::MAX;
+    i16, I16, |v| Int(v), i16::MIN, i16::MAX;
+    i32, I32, |v| Int(v), i32::MIN, i32::MAX;
+    i64, I64, |v| Int(v), i64::MIN, i64::MAX;
 }
 
 macro_rules! truths {

@@ -2,11 +2,10 @@
 
 use super::fold::Fold;
 use crate::isa::{Isa, Kernel, dispatch};
+use crate::simd::fold_row_f32;
 
 /// Elements that are folded in lanes before their total goes into the wide accumulator.
 pub const BLOCK: usize = 1024;
-const LANES: usize = 32;
-
 /// Folds `n` <= [`BLOCK`] contiguous elements.
 ///
 /// # Safety
@@ -25,20 +24,33 @@ impl<F: Fold> Kernel for Row<F> {
     type Output = F::Wide;
     #[inline(always)]
     fn run<I: Isa>(self) -> F::Wide {
-        let Row { x, n } = self;
-        let mut acc = [F::IDENTITY; LANES];
-        let whole = n / LANES * LANES;
-        for i in (0..whole).step_by(LANES) {
+        if let Some(action) = F::FLOAT32 {
+            // SAFETY: only folds of float32 to float32 have an action; `x` covers `n` elements.
+            let total = unsafe { fold_row_f32::<I>(action, self.x.cast(), self.n) };
+            return F::from_f32(total);
+        }
+        // So many lanes that the compiler keeps the loop over them and vectorises it.
+        if self.n >= 256 { self.lanes::<128>() } else { self.lanes::<16>() }
+    }
+}
+
+impl<F: Fold> Row<F> {
+    #[inline(always)]
+    fn lanes<const N: usize>(&self) -> F::Wide {
+        let (x, n) = (self.x, self.n);
+        let mut acc = [F::IDENTITY; N];
+        let whole = n / N * N;
+        for i in (0..whole).step_by(N) {
             for (j, a) in acc.iter_mut().enumerate() {
                 // SAFETY: i + j < n, which the caller of `row` vouches for.
                 *a = F::step(*a, F::lane(unsafe { *x.add(i + j) }));
             }
         }
-        for (j, i) in (whole..n).enumerate() {
+        for (j, a) in acc.iter_mut().enumerate().take(n - whole) {
             // SAFETY: as above.
-            acc[j] = F::step(acc[j], F::lane(unsafe { *x.add(i) }));
+            *a = F::step(*a, F::lane(unsafe { *x.add(whole + j) }));
         }
-        let mut half = LANES / 2;
+        let mut half = N / 2;
         while half > 0 {
             for j in 0..half {
                 acc[j] = F::step(acc[j], acc[j + half]);
@@ -77,18 +89,19 @@ impl<F: Fold> Kernel for Columns<F> {
     fn run<I: Isa>(self) {
         let Columns { acc, x, step, rows, width } = self;
         let mut r = 0;
-        while r + 4 <= rows {
-            let at = |k: usize| x.wrapping_offset((r + k) as isize * step);
-            let (x0, x1, x2, x3) = (at(0), at(1), at(2), at(3));
+        while r + 8 <= rows {
+            let row: [*const F::In; 8] =
+                std::array::from_fn(|k| x.wrapping_offset((r + k) as isize * step));
             for j in 0..width {
                 // SAFETY: the caller of `columns` vouches for rows and width.
                 unsafe {
-                    let a = F::step(F::lane(*x0.add(j)), F::lane(*x1.add(j)));
-                    let b = F::step(F::lane(*x2.add(j)), F::lane(*x3.add(j)));
+                    let v = |k: usize| F::lane(*row[k].add(j));
+                    let pair = |k: usize| F::step(v(k), v(k + 1));
+                    let (a, b) = (F::step(pair(0), pair(2)), F::step(pair(4), pair(6)));
                     *acc.add(j) = F::step(*acc.add(j), F::step(a, b));
                 }
             }
-            r += 4;
+            r += 8;
         }
         for r in r..rows {
             let row = x.wrapping_offset(r as isize * step);
