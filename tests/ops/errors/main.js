@@ -1,0 +1,30 @@
+// What is wrong with a call is said with the op, what it got, and what it expected.
+import { tensor, zeros } from "mlrun";
+
+const table = {
+  "shapes that do not broadcast": () => zeros([2, 3]).add(zeros([4])),
+  "inner dimensions": () => zeros([2, 3]).matmul(zeros([4, 5])),
+  "no tensor": () => zeros([2, 3]).add("x"),
+  "ragged array": () => tensor([1, [2]]),
+  "unknown dtype": () => zeros([2], { dtype: "float8" }),
+  "dimension out of range": () => zeros([2]).sum(3),
+  "negative size": () => zeros([-1]),
+  "more bytes than can be": () => zeros([1e9, 1e9]),
+  "disposed": () => {
+    const t = zeros([2]);
+    t.dispose();
+    t.add(1);
+  },
+  "item of many": () => zeros([2]).item(),
+  "reshape": () => zeros([6]).reshape([4]),
+  "no gradient wanted": () => zeros([2]).backward(),
+  "no number": () => +zeros([2]),
+};
+for (const [what, call] of Object.entries(table)) {
+  try {
+    call();
+    console.log(`${what}: no error`);
+  } catch (e) {
+    console.log(`${what}: ${e.name}: ${e.message}`);
+  }
+}
