@@ -156,7 +156,10 @@ fn own(
     if options.ownership == Ownership::Off {
         return Ok(None);
     }
-    let module = matches!(source_type, SourceType::Module | SourceType::Jsx);
-    let script = source_type == SourceType::Script;
-    Ok(own::run(source, &program, &semantic, module, script))
+    own::run(source, &program, &semantic, source_type).map_err(|(problem, at)| {
+        let message = format!("ownership: the emitted program is wrong, {problem}");
+        let help =
+            Some("This is a bug of the compiler; --no-ownership runs the program".to_owned());
+        parse::at(specifier, source, at, 1, message, help)
+    })
 }

@@ -238,7 +238,7 @@ impl<'a> Builder<'a> {
             Statement::ForInStatement(s) => {
                 let right = self.expr(&s.right);
                 self.looped(|b| {
-                    let target = b.for_target(&s.left, true);
+                    let target = b.for_target(&s.left, false);
                     StmtKind::ForEach { target, right, body: b.boxed(&s.body), over: Over::Keys }
                 })
             }
@@ -417,16 +417,17 @@ impl<'a> Builder<'a> {
             _ => {
                 let mut pattern = Pattern::default();
                 self.binding(b, kind, &mut pattern);
-                self.settle(&pattern, insertable && kind != VarKind::Other);
+                self.settle(&mut pattern, insertable && kind != VarKind::Other);
                 Target::Pattern(pattern)
             }
         }
     }
 
     /// Decides whether the variables of a pattern can be retained after it.
-    fn settle(&mut self, pattern: &Pattern, insertable: bool) {
+    fn settle(&mut self, pattern: &mut Pattern, insertable: bool) {
+        pattern.retained = insertable && pattern.is_simple();
         for &sym in &pattern.vars {
-            if insertable && pattern.is_simple() {
+            if pattern.retained {
                 self.tree.vars[sym].destructured = true;
             } else {
                 self.tree.vars[sym].pattern = true;
@@ -499,13 +500,13 @@ impl<'a> Builder<'a> {
                         pattern.exprs.push(init);
                     }
                 }
-                self.settle(&pattern, counted && kind != VarKind::Other);
+                self.settle(&mut pattern, counted && kind != VarKind::Other);
             }
             other => {
                 if let Some(target) = other.as_assignment_target() {
                     self.assignment_pattern(target, &mut pattern);
                 }
-                self.settle(&pattern, false);
+                self.settle(&mut pattern, false);
             }
         }
         Target::Pattern(pattern)
@@ -751,7 +752,7 @@ impl<'a> Builder<'a> {
                 ClassElement::TSIndexSignature(_) => {}
             }
         }
-        Kind::Store(parts)
+        Kind::Class(parts)
     }
 
     fn class_part(&mut self, at: oxc::span::Span, inside: impl FnOnce(&mut Self) -> Vec<Stmt>) {
@@ -981,7 +982,7 @@ impl<'a> Builder<'a> {
                 let whole = std::mem::take(&mut self.at_statement);
                 let mut pattern = Pattern::default();
                 self.assignment_pattern(&a.left, &mut pattern);
-                self.settle(&pattern, whole);
+                self.settle(&mut pattern, whole);
                 Target::Pattern(pattern)
             }
             other => match other.as_member_expression() {

@@ -565,14 +565,14 @@ impl<'t> Inserter<'t> {
 
     fn declarator(&mut self, d: &'t Declarator) -> Vec<String> {
         match &d.init {
-            Some(init) => self.top(init, |i, e| i.store(&d.target, AssignOp::Simple, e, true)),
+            Some(init) => self.top(init, |i, e| i.store(&d.target, e, true)),
             None => vec![],
         }
     }
 
     fn for_declarator(&mut self, d: &'t Declarator) {
         if let Some(init) = &d.init {
-            self.flushed(init, |i, e| i.store(&d.target, AssignOp::Simple, e, true));
+            self.flushed(init, |i, e| i.store(&d.target, e, true));
         }
     }
 
@@ -611,11 +611,11 @@ impl<'t> Inserter<'t> {
     /// Emits an expression where no statement can follow: drops happen inside it.
     fn flushed(&mut self, e: &'t Expr, emit: impl FnOnce(&mut Self, &'t Expr)) {
         let n = self.next();
-        let result = self.raw();
         let pending = self.top(e, emit);
         if pending.is_empty() {
             return;
         }
+        let result = self.raw();
         let drops = self.drops(&pending);
         let (open, close) = match e.kind {
             Kind::Sequence(_) => ("(", ")"),
@@ -669,7 +669,7 @@ impl<'t> Inserter<'t> {
                     let _ = self.held(e);
                 }
             }
-            Kind::Store(list) => list.iter().for_each(|e| self.share(e)),
+            Kind::Store(list) | Kind::Class(list) => list.iter().for_each(|e| self.share(e)),
             Kind::New(list) => {
                 for (i, e) in list.iter().enumerate() {
                     match &e.kind {
@@ -813,7 +813,7 @@ impl<'t> Inserter<'t> {
             | Kind::Await(_)
             | Kind::Store(_)
             | Kind::Literal { .. }
-                if !e.is_plain(&self.tree.vars) && !is_class(e) =>
+                if !e.is_plain(&self.tree.vars) =>
             {
                 let n = self.next();
                 let mark = self.mark();
@@ -1047,13 +1047,13 @@ impl<'t> Inserter<'t> {
                 self.value(&a.value);
             }
             AssignOp::Simple | AssignOp::Logical(_) => {
-                self.store(&a.target, a.op, &a.value, false);
+                self.store(&a.target, &a.value, false);
             }
         }
     }
 
     /// Emits `value` so that it can be stored in `target`. `first`: by a declaration.
-    fn store(&mut self, target: &'t Target, op: AssignOp, value: &'t Expr, first: bool) {
+    fn store(&mut self, target: &'t Target, value: &'t Expr, first: bool) {
         match target {
             Target::Var(sym, at) => match self.var(*sym).mode {
                 Mode::Plain => self.value(value),
@@ -1062,12 +1062,9 @@ impl<'t> Inserter<'t> {
                     let fresh = first && !var.in_loop && var.kind != VarKind::Var;
                     let name = self.slot_of(*sym);
                     if is_definition(value) {
-                        // It gets its name from the variable, so nothing may stand between.
-                        self.value(value);
-                        if op == AssignOp::Simple && !fresh {
-                            self.pending.push(name);
-                        }
-                        return;
+                        // It gets its name from the variable, so nothing may stand between. The
+                        // slot keeps the old value a little longer.
+                        return self.value(value);
                     }
                     self.own_into(value, &Slot { name: name.clone(), fresh });
                     // Its old value was given up when the new one came.
@@ -1085,9 +1082,7 @@ impl<'t> Inserter<'t> {
                     self.store_member(m, value);
                 }
             }
-            Target::Pattern(pattern)
-                if pattern.vars.iter().all(|&v| !self.var(v).pattern) && pattern.is_simple() =>
-            {
+            Target::Pattern(pattern) if pattern.retained => {
                 if pattern.iterates {
                     self.iterated(value);
                 } else {
@@ -1098,6 +1093,11 @@ impl<'t> Inserter<'t> {
                         first && !self.var(sym).in_loop && self.var(sym).kind != VarKind::Var;
                     let bind = self.bind(sym, fresh);
                     self.binds.push_str(&bind);
+                    if self.is_slot(sym) {
+                        // Its old value is given up when the new one comes.
+                        let name = self.slot_of(sym);
+                        self.pending.iter_mut().filter(|s| **s == name).for_each(String::clear);
+                    }
                 }
             }
             Target::Pattern(_) => {
@@ -1165,7 +1165,7 @@ impl<'t> Inserter<'t> {
             Kind::Sequence(list) => self.sequence(list, |i, e| i.keep(e)),
             Kind::Call(call) => self.call(e, call, Result_::Kept),
             _ if e.is_plain(&self.tree.vars) => self.value(e),
-            Kind::Store(_) | Kind::New(_) | Kind::Await(_) => self.value(e),
+            Kind::Store(_) | Kind::Class(_) | Kind::New(_) | Kind::Await(_) => self.value(e),
             Kind::Literal { items, countable: true } => {
                 let n = self.next();
                 self.literal(items);
@@ -1591,15 +1591,7 @@ impl<'t> Inserter<'t> {
 fn is_definition(e: &Expr) -> bool {
     match &e.kind {
         Kind::Paren(inner) => is_definition(inner),
-        Kind::Function(_) | Kind::Store(_) => true,
-        _ => false,
-    }
-}
-
-fn is_class(e: &Expr) -> bool {
-    match &e.kind {
-        Kind::Paren(inner) => is_class(inner),
-        Kind::Store(_) => true,
+        Kind::Function(_) | Kind::Class(_) => true,
         _ => false,
     }
 }

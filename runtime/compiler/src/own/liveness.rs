@@ -312,7 +312,7 @@ impl Walk<'_> {
             Target::Global => out,
             Target::Member(member) => self.expr(member, out),
             Target::Pattern(pattern) => {
-                if pattern.is_simple() {
+                if pattern.retained {
                     for sym in &pattern.vars {
                         out.remove(sym);
                     }

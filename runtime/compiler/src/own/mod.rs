@@ -9,36 +9,110 @@ mod liveness;
 mod modes;
 mod names;
 mod tree;
+mod verify;
 
+use oxc::allocator::Allocator;
 use oxc::ast::ast::Program;
 use oxc::semantic::Semantic;
 
+use crate::SourceType;
 use crate::text::Derived;
 
 /// The module that user modules import the runtime half from.
 pub const RUNTIME_MODULE: &str = "ext:mlrun/ownership.js";
 
 /// Runs the pass. `None`: the program needs no change.
+///
+/// # Errors
+/// The verifier's complaint about what was emitted, and the offset in the source: a bug here.
 pub(crate) fn run<'a>(
     source: &str,
     program: &'a Program<'a>,
     semantic: &'a Semantic<'a>,
-    module: bool,
-    script: bool,
-) -> Option<Derived> {
+    source_type: SourceType,
+) -> Result<Option<Derived>, (String, u32)> {
+    let module = matches!(source_type, SourceType::Module | SourceType::Jsx);
+    let script = source_type == SourceType::Script;
     let mut tree = build::build(program, semantic);
     if tree.dynamic {
-        return None;
+        return Ok(None);
     }
     modes::decide(&mut tree, script);
     let names = names::Names::new(source, &tree);
     let mut edits = insert::insert(source, &tree, &names);
     if edits.is_empty() {
-        return None;
+        return Ok(None);
     }
     if module {
         let text = format!("\nimport * as {} from \"{RUNTIME_MODULE}\";", names.runtime);
         edits.insert(source.len() as u32, i32::MAX, text, source.len() as u32);
     }
-    Some(edits.apply(source))
+    let derived = edits.apply(source);
+    match check(&derived.code, &names, source_type) {
+        Ok(()) => Ok(Some(derived)),
+        Err((problem, at)) => Err((problem, derived.origin(at).unwrap_or(0))),
+    }
+}
+
+/// Parses an emitted program again and verifies it.
+fn check(code: &str, names: &names::Names, source_type: SourceType) -> Result<(), (String, u32)> {
+    let allocator = Allocator::default();
+    let bad = |e: crate::CompileError| {
+        let at = crate::lines::Lines::new(code).offset(e.line - 1, e.column - 1);
+        (format!("does not parse: {}", e.message), at)
+    };
+    let program = crate::parse::parse(&allocator, "", code, source_type).map_err(bad)?;
+    let semantic = crate::parse::analyse("", &program).map_err(bad)?;
+    let tree = build::build(&program, &semantic);
+    verify::verify(code, &tree, names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Changes that break an emitted program; the verifier must see each.
+    #[test]
+    fn seeded_bugs_are_found() {
+        let source = "export function f(x, n) {\n  let h = x.add(1);\n  for (let i = 0; i < n; i++) {\n    const g = h.mul(2);\n    h = h.sub(g);\n  }\n  h.sum();\n  return n;\n}\n";
+        let options = crate::Options {
+            ownership: crate::Ownership::On,
+            ..crate::Options::new(SourceType::Module)
+        };
+        let code = crate::compile("f.js", source, &options).expect("compiles").code;
+        let allocator = Allocator::default();
+        let program =
+            crate::parse::parse(&allocator, "", source, SourceType::Module).expect("parses");
+        let semantic = crate::parse::analyse("", &program).expect("analyses");
+        let mut tree = build::build(&program, &semantic);
+        modes::decide(&mut tree, false);
+        let names = names::Names::new(source, &tree);
+        assert_eq!(check(&code, &names, SourceType::Module), Ok(()));
+        let bugs = [
+            ("$own.drop($0g);$own.drop($0h);", "$own.drop($0g);", "dropped 0 times"),
+            (
+                "$own.drop($0g);$own.drop($0h);",
+                "$own.drop($0g);$own.drop($0h);$own.drop($0h);",
+                "dropped 2 times",
+            ),
+            ("let $0g, $0h,", "let $0g,", "$0h is not declared"),
+            ("    h = (", "    $0h = $own.drop($0h); h = (", "h is read after"),
+            (
+                "  return $own.lend(n);",
+                "  $0h = $own.drop($0h); h.sum(); return $own.lend(n);",
+                "h is read after",
+            ),
+            ("  for (let i", "  $0h = $own.drop($0h);  for (let i", "h is read after"),
+        ];
+        let mut found = 0;
+        for (from, to, want) in bugs {
+            let broken = code.replacen(from, to, 1);
+            assert_ne!(broken, code, "{from} is not in\n{code}");
+            let result = check(&broken, &names, SourceType::Module);
+            let (problem, _) = result.expect_err(to);
+            assert!(problem.contains(want), "{problem}");
+            found += 1;
+        }
+        assert_eq!(found, 6);
+    }
 }

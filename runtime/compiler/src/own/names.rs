@@ -40,6 +40,27 @@ impl Names {
         format!("{}{n}", self.prefix)
     }
 
+    /// A name of the compiler's.
+    pub fn is_own(&self, name: &str) -> bool {
+        name.starts_with(&self.prefix) && name != self.runtime && name.len() > self.prefix.len()
+    }
+
+    pub fn is_slot(&self, name: &str) -> bool {
+        self.beside(name).is_some()
+    }
+
+    /// The variable whose slot this is. Of variables with one name, only the first has a slot
+    /// that can be recognised.
+    pub fn beside<'n>(&self, name: &'n str) -> Option<&'n str> {
+        name.strip_prefix(&self.prefix)?.strip_prefix('0')
+    }
+
+    pub fn is_temp(&self, name: &str) -> bool {
+        name.strip_prefix(&self.prefix).is_some_and(|n| {
+            !n.is_empty() && !n.starts_with('0') && n.bytes().all(|b| b.is_ascii_digit())
+        })
+    }
+
     /// A temporary that holds no count.
     pub fn raw(&self, n: usize) -> String {
         format!("{}{n}_", self.prefix)

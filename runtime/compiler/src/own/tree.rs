@@ -147,6 +147,8 @@ pub(crate) enum Kind {
         items: Vec<Argument>,
         countable: bool,
     },
+    /// A class: its parent and computed keys.
+    Class(Vec<Expr>),
     /// `new` and tagged templates: like `Store`, but the first operand is what is called.
     New(Vec<Expr>),
     Call(Box<Call>),
@@ -231,6 +233,8 @@ pub(crate) struct Pattern {
     pub members: Vec<Expr>,
     /// Goes through the iterator protocol.
     pub iterates: bool,
+    /// What it binds can be retained right after it.
+    pub retained: bool,
 }
 
 impl Pattern {
@@ -348,6 +352,7 @@ impl Expr {
             Kind::Operator(list)
             | Kind::Inspect(list)
             | Kind::Store(list)
+            | Kind::Class(list)
             | Kind::New(list)
             | Kind::Sequence(list) => list.iter().for_each(visit),
             Kind::Literal { items, .. } => items.iter().for_each(|i| visit(&i.value)),

@@ -1,19 +1,55 @@
 // Differential run: `node differ.mjs PLAIN_DIR COMPILED_DIR`. Every program must print the same
 // plain and compiled, without a use after release. Prints the first differences; exit code 1.
+// `MUTANT` names a rule to break, see mutants.mjs; `MUTANTS=all` tries each in its own process.
 
+import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { register } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { mutants } from "./mutants.mjs";
+
+if (process.env.MUTANTS) {
+  const alive = Object.keys(mutants).filter((name) => {
+    const env = { ...process.env, MUTANTS: "", MUTANT: name };
+    const run = spawnSync(process.execPath, ["--no-warnings", ...process.argv.slice(1)], { env, encoding: "utf8" });
+    return run.status === 0 || run.stderr.includes("does not apply");
+  });
+  console.log(`${Object.keys(mutants).length} mutants, alive: ${alive.join(", ") || "none"}`);
+  process.exit(alive.length ? 1 : 0);
+}
+
+/** Replacements in a form that another thread can read. */
+const plainEdits = (edits) => edits?.map(([from, to]) => typeof from === "string" ? [from, null, to] : [from.source, from.flags, to]);
+const chosen = mutants[process.env.MUTANT];
+const mutant = chosen && { runtime: plainEdits(chosen.runtime), emitted: plainEdits(chosen.emitted) };
+
 const here = new URL("./", import.meta.url).href;
 register(`data:text/javascript,${encodeURIComponent(`
+import { readFileSync } from "node:fs";
 export async function resolve(specifier, context, next) {
   if (specifier === "mlrun") return { url: ${JSON.stringify(`${here}mlrun.js`)}, format: "module", shortCircuit: true };
   if (specifier === "ext:mlrun/ownership.js") return { url: ${JSON.stringify(new URL("../../runtime_half.js", here).href)}, format: "module", shortCircuit: true };
   return next(specifier, context);
-}`)}`);
+}
+export async function load(url, context, next) {
+  const mutant = ${JSON.stringify(mutant)};
+  if (!mutant || !url.startsWith("file:")) return next(url, context);
+  const edits = url.endsWith("runtime_half.js") ? mutant.runtime : url.startsWith(${JSON.stringify(pathToFileURL(resolve(process.argv[3])).href)}) ? mutant.emitted : undefined;
+  if (!edits) return next(url, context);
+  let source = readFileSync(new URL(url), "utf8");
+  for (const [from, flags, to] of edits) {
+    const changed = source.replace(flags === null ? from : new RegExp(from, flags), flags === null ? () => to : to);
+    if (changed === source && url.endsWith("runtime_half.js")) throw new Error("mutant does not apply");
+    source = changed;
+  }
+  return { format: "module", source, shortCircuit: true };
+}
+`)}`);
 const { memoryStats, violations } = await import("./mlrun.js");
+
+process.on("unhandledRejection", (error) => violations.push(String(error?.stack)));
 
 async function run(file) {
   let out = [];

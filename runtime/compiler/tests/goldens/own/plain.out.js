@@ -1,0 +1,13 @@
+// Code that only computes.
+function fib(n) {let $1_;
+  let a = 0, b = 1;
+  for (let i = 0; i < n; i++) {
+    const t = a + b;
+    a = b;
+    b = t;
+  }
+  return a * 2;
+/*$own*/}
+export const size = (xs, i) => (xs[i] * xs.length + fib($own.ask(fib, i))/*$own*/);
+
+import * as $own from "ext:mlrun/ownership.js";

@@ -1,0 +1,32 @@
+// Ways to break a rule, as replacements in the runtime half or in emitted code. Each must be
+// caught by the programs or by the random ones: `differ.mjs` runs with one of them in `MUTANT`.
+
+export const mutants = {
+  "share does nothing": { runtime: [["export function share(v) {", "export function share(v) { return v;"]] },
+  "share is shallow": { runtime: [["      Stamp.share(next);\n      children(next, (child) => {\n        if (counted(child)) work.push(child);\n      });", "      Stamp.share(next);"]] },
+  "claims without asking about the callee": { runtime: [["const mine = v === register && compiled(f);\n  register = undefined;\n  if (!mine) retain(v);", "const mine = v === register;\n  register = undefined;\n  if (!mine) retain(v);"]] },
+  "claims every result": { runtime: [["const mine = v === register && compiled(f);\n  register = undefined;\n  if (!mine) retain(v);", "const mine = true;\n  register = undefined;\n  if (!mine) retain(v);"]] },
+  "borrowed operands are not held": { runtime: [["export function hold(v) {", "export function hold(v) { return v;"]] },
+  "operands of unknown callees are not shared": { runtime: [["!compiled(f)) operands.forEach(share);", "false) operands.forEach(share);"]] },
+  "every function counts as compiled": { runtime: [["if (typeof f !== \"function\") return false;", "return typeof f === \"function\";"]] },
+  "stores do not retain": { runtime: [["    if (counted(v)) retain(v);\n    return v;\n  }\n  if (!(\"value\" in property)", "    return v;\n  }\n  if (!(\"value\" in property)"], ["  if (counted(v)) retain(v);\n  if (counted(property.value))", "  if (counted(property.value))"]] },
+  "stores into uncounted places do not share": { runtime: [["!Stamp.has(o)) return share(v);", "!Stamp.has(o)) return v;"]] },
+  "literals do not retain": { runtime: [["    if (counted(child)) retain(child);\n  });\n  return v;", "  });\n  return v;"]] },
+  "returned borrowed values are not retained": { runtime: [["return give(hold(v));", "return give(v);"]] },
+  "any iterator is trusted": { runtime: [["return original ? v : share(v);", "return v;"]] },
+  "derived instances are counted": { runtime: [["if (getPrototypeOf(target) === Function.prototype && !Stamp", "if (!Stamp"]] },
+  "push does not retain": { runtime: [["[A.push, (operands) => operands.forEach(hold)]", "[A.push, () => {}]"]] },
+  "elements are not held during callbacks": { runtime: [["    hold(element);\n    try {\n      register = undefined;\n      const result = apply(callback, this", "    try {\n      register = undefined;\n      const result = apply(callback, this"], ["    } finally {\n      if (counted(element)) release(element);\n    }\n  };\n}\n\n/** `reduce`", "    } finally {\n    }\n  };\n}\n\n/** `reduce`"]] },
+  "map's results are given up": { runtime: [["if (owned && f !== A.map) release(result);", "if (owned) release(result);"]] },
+  "filter's results are not retained": { runtime: [["(result ? [hold(element)] : [])", "(result ? [element] : [])"]] },
+  "reduce gives up what it borrowed": { runtime: [["if (!own) hold(before);", ""]] },
+  "a result that passes through stays claimable": { runtime: [["export function tail(v, f) {", "export function tail(v, f) { return v;"]] },
+  "slices do not retain": { runtime: [["const listed = (v) => (lit(v), true);", "const listed = (v) => (new Stamp(v), true);"]] },
+  "a returned slot is not emptied": { emitted: [[/(\$own\.give\(\w+), \$0\w+ = void 0\)/g, "$1)"]] },
+  "a drop does not empty its slot": { emitted: [[/\$\w+ = (\$own\.drop\(\$\w+\))/g, "$1"]] },
+  "captured parameters are not retained": { emitted: [[/(\{(?:let [^;]*;)?)\$own\.hold\((\w+)\);/g, "$1"]] },
+  "assigned parameters are not retained": { emitted: [[/(let [^;]*;)\$0(\w+) = \$own\.hold\(\2\);/g, "$1$0$2 = $2;"]] },
+  "an assignment gives up the new value": { emitted: [[/\$own\.put\(/g, "((v, old) => ($own.drop(v), v))("]] },
+  "bound elements are not retained": { emitted: [[/\$own\.put\(\$own\.hold\((\w+)\), \$0\1\);/g, "$own.put($1, $0$1);"]] },
+  "shared variables are not shared": { emitted: [[/ = \$own\.share\(/g, " = ("]] },
+};

@@ -1,0 +1,10 @@
+import { full } from "mlrun";
+const { print } = globalThis.harness;
+const T = (n = 1) => full([2], n);
+const e = {};
+const copy = Object.assign.bind(null, {}, e);
+e.t = T(4);
+const c = copy();
+e.t = T(5);
+print(c.t);
+print(e.t);

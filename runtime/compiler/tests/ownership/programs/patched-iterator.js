@@ -1,0 +1,11 @@
+import { full } from "mlrun";
+const { print } = globalThis.harness;
+const T = (n = 1) => full([2], n);
+const iterate = Array.prototype[Symbol.iterator];
+const patched = new Function("iterate", "return function () { globalThis.harness.stolen = this; return iterate.call(this) }")(iterate);
+const taken = () => { const [a] = [T(1), T(2)]; return a; };
+Array.prototype[Symbol.iterator] = patched;
+const a = taken();
+Array.prototype[Symbol.iterator] = iterate;
+print(a);
+print(globalThis.harness.stolen[1]);

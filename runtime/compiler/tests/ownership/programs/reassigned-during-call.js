@@ -1,0 +1,11 @@
+import { full } from "mlrun";
+const { print } = globalThis.harness;
+const T = (n = 1) => full([2], n);
+let w = T();
+const bump = () => { w = T(5); };
+const f = (t) => { bump(); return t.sum(); };
+print(f(w));
+const g = (t, u) => t.add(u);
+print(g(w, (w = T(7), w)));
+let a = T(2);
+print(g(a, a = T(3)));

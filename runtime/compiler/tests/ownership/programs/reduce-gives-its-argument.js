@@ -1,0 +1,11 @@
+import { full } from "mlrun";
+const { print } = globalThis.harness;
+const T = (n = 1) => full([2], n);
+const id = (t) => t;
+const only = T(3);
+print([id(only)].reduce((a, b) => b));
+print(only);
+const xs = [T(1), T(2), T(3)];
+print(xs.reduce((a, b) => a));
+print(xs.reduce((a, b) => b));
+print(xs[0].add(xs[2]));

@@ -1,0 +1,10 @@
+import { full } from "mlrun";
+const { print } = globalThis.harness;
+const T = (n = 1) => full([2], n);
+let old;
+const o = { v: T(1), get t() { return this.v; }, set t(n) { old = this.v; this.v = n; } };
+o.t = T(2);
+print(old);
+print(o.t);
+o.t = T(3);
+print(old.add(o.t));
