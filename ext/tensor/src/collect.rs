@@ -6,7 +6,6 @@
 //! the decision to collect, which is the [`Pacer`]'s (the runtime's memory module).
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -42,7 +41,8 @@ pub struct Nursery {
     since: Cell<u64>,
     base: Cell<u64>,
     reported: Cell<i64>,
-    weak: RefCell<HashMap<u64, v8::Weak<v8::Object>>>,
+    /// By slot index; a slot names one handle until it is released.
+    weak: RefCell<Vec<Option<v8::Weak<v8::Object>>>>,
 }
 
 impl Nursery {
@@ -67,18 +67,24 @@ impl Nursery {
 
     /// Drops the finalizer of a handle that was released in another way.
     pub fn forget(&self, id: HeapId) {
-        if let Ok(mut weak) = self.weak.try_borrow_mut() {
-            weak.remove(&(id.to_f64() as u64));
+        if let Ok(mut weak) = self.weak.try_borrow_mut()
+            && let Some(slot) = weak.get_mut(id.index())
+        {
+            *slot = None;
         }
+    }
+
+    fn watch(&self, id: HeapId, finalizer: v8::Weak<v8::Object>) {
+        let mut weak = self.weak.borrow_mut();
+        if weak.len() <= id.index() {
+            weak.resize_with(id.index() + 1, || None);
+        }
+        weak[id.index()] = Some(finalizer);
     }
 
     /// Bytes allocated since the last pacing and still there.
     pub fn pending(&self, live: u64) -> u64 {
         live.saturating_sub(self.base.get()).min(self.since.get())
-    }
-
-    pub fn tracked(&self) -> usize {
-        self.weak.borrow().len()
     }
 }
 
@@ -118,7 +124,7 @@ pub fn op_tensor_track(
                 }
             }),
         );
-        state.nursery.weak.borrow_mut().insert(id.to_f64() as u64, weak);
+        state.nursery.watch(id, weak);
     }
     report_external(&state, scope);
     pace(&state, scope);
@@ -127,8 +133,8 @@ pub fn op_tensor_track(
 fn finalize(state: &TensorState, id: HeapId) {
     // A collection that nobody here asked for is V8's own: mostly a scavenge.
     let by = state.collecting.get().unwrap_or(Releaser::MinorGc);
-    state.release(id, by);
     state.nursery.forget(id);
+    state.release(id, by);
 }
 
 fn live_bytes(state: &TensorState) -> u64 {

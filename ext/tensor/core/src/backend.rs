@@ -38,6 +38,7 @@ pub struct View<'a> {
 impl View<'_> {
     /// Address of the element at the layout's offset. The engine made the storage large
     /// enough for the layout's span.
+    #[inline]
     pub fn ptr(&self) -> *mut u8 {
         self.storage.as_ptr().wrapping_add(self.layout.offset * self.dtype.size())
     }

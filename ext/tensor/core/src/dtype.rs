@@ -46,6 +46,7 @@ impl DType {
     }
 
     /// Bytes of one element.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             DType::F64 | DType::I64 => 8,
@@ -165,6 +166,7 @@ impl Scalar {
 
     /// A JS number: whole numbers count as integers, as Python's `1` beside `1.0` cannot be
     /// told apart in JavaScript.
+    #[inline]
     pub fn from_number(v: f64) -> Scalar {
         if v.trunc() == v
             && v.abs() <= 9_007_199_254_740_992.0

@@ -43,8 +43,9 @@ impl<'a> Arg<'a> {
     }
 }
 
-/// Converted inputs that a call must keep alive; `None` where the argument serves as it is.
-type Converted = SmallVec<[Option<Tensor>; 3]>;
+/// Converted inputs that a call must keep alive; `None`, or no entry, where the argument serves
+/// as it is.
+type Converted = Vec<Option<Tensor>>;
 
 /// One isolate's engine.
 pub struct Engine {
@@ -114,6 +115,7 @@ impl Engine {
     }
 
     /// An uninitialised tensor; a kernel must write all of it.
+    #[inline]
     pub fn empty(&self, shape: &[usize], dtype: DType) -> Result<Tensor> {
         let n = checked_numel(shape)?;
         let storage = Storage::new(&self.pool, n * dtype.size())?;
@@ -226,11 +228,11 @@ impl Engine {
         }
         let shape = common_shape(args)?;
         let converted = self.convert(args, dtype, 0)?;
-        let args = replaced(args, &converted);
+        let args = &*replaced(args, &converted);
         let mut outputs: Outputs =
-            smallvec![self.result_tensor(op.def(), &args, &shape, dtype, donated)?];
-        self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, attrs)?;
-        tape::record(self, op, &args, attrs, &mut outputs);
+            smallvec![self.result_tensor(op.def(), args, &shape, dtype, donated)?];
+        self.run_broadcast(KernelId::Forward(op), dtype, args, &outputs, attrs)?;
+        tape::record(self, op, args, attrs, &mut outputs);
         Ok(outputs)
     }
 
@@ -238,9 +240,9 @@ impl Engine {
         let dtype = common_dtype(args)?;
         let shape = common_shape(args)?;
         let converted = self.convert(args, dtype, 0)?;
-        let args = replaced(args, &converted);
+        let args = &*replaced(args, &converted);
         let outputs: Outputs = smallvec![self.empty(&shape, DType::Bool)?];
-        self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, &[])?;
+        self.run_broadcast(KernelId::Forward(op), dtype, args, &outputs, &[])?;
         Ok(outputs)
     }
 
@@ -251,10 +253,10 @@ impl Engine {
         }
         let shape = common_shape(args)?;
         let converted = self.convert(args, dtype, 0)?;
-        let args = replaced(args, &converted);
+        let args = &*replaced(args, &converted);
         let outputs: Outputs =
-            smallvec![self.result_tensor(op.def(), &args, &shape, dtype, donated)?];
-        self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, &[])?;
+            smallvec![self.result_tensor(op.def(), args, &shape, dtype, donated)?];
+        self.run_broadcast(KernelId::Forward(op), dtype, args, &outputs, &[])?;
         Ok(outputs)
     }
 
@@ -268,10 +270,10 @@ impl Engine {
         let dtype = common_dtype(&args[1..])?;
         let shape = common_shape(args)?;
         let converted = self.convert(args, dtype, 1)?;
-        let args = replaced(args, &converted);
+        let args = &*replaced(args, &converted);
         let mut outputs: Outputs = smallvec![self.empty(&shape, dtype)?];
-        self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, &[])?;
-        tape::record(self, op, &args, &Attrs::new(), &mut outputs);
+        self.run_broadcast(KernelId::Forward(op), dtype, args, &outputs, &[])?;
+        tape::record(self, op, args, &Attrs::new(), &mut outputs);
         Ok(outputs)
     }
 
@@ -317,6 +319,7 @@ impl Engine {
                 && plan.index & (1 << i) != 0
                 && t.dtype != DType::I64
             {
+                converted.resize(args.len(), None);
                 converted[i] = Some(self.cast(t, DType::I64)?);
             }
         }
@@ -338,14 +341,20 @@ impl Engine {
         Ok(outputs)
     }
 
-    /// Converts tensor arguments to `dtype`, except those whose bit is in `keep`.
+    /// Converts tensor arguments to `dtype`, except those whose bit is in `keep`. Empty where
+    /// nothing is to convert, which is the common case.
     fn convert(&self, args: &[Arg], dtype: DType, keep: u8) -> Result<Converted> {
+        let wanted = |i: usize, a: &Arg| match a {
+            Arg::Tensor(t) => t.dtype != dtype && (i >= 8 || keep & (1 << i) == 0),
+            _ => false,
+        };
+        if !args.iter().enumerate().any(|(i, a)| wanted(i, a)) {
+            return Ok(Converted::new());
+        }
         args.iter()
             .enumerate()
             .map(|(i, a)| match a {
-                Arg::Tensor(t) if t.dtype != dtype && (i >= 8 || keep & (1 << i) == 0) => {
-                    self.cast(t, dtype).map(Some)
-                }
+                Arg::Tensor(t) if wanted(i, a) => self.cast(t, dtype).map(Some),
                 _ => Ok(None),
             })
             .collect()
@@ -361,22 +370,23 @@ impl Engine {
         attrs: &[Attr],
     ) -> Result<()> {
         let shape = &outputs[0].layout.shape;
-        let layouts: SmallVec<[Option<Layout>; 3]> = args
-            .iter()
-            .map(|a| match a {
-                Arg::Tensor(t) if t.layout.shape != *shape => {
-                    t.layout.broadcast_to(shape).map(Some)
-                }
-                _ => Ok(None),
-            })
-            .collect::<Result<_>>()?;
+        let differs = |a: &Arg| matches!(a, Arg::Tensor(t) if t.layout.shape != *shape);
+        let mut layouts: Vec<Option<Layout>> = Vec::new();
+        if args.iter().any(differs) {
+            for a in args {
+                layouts.push(match a {
+                    Arg::Tensor(t) if differs(a) => Some(t.layout.broadcast_to(shape)?),
+                    _ => None,
+                });
+            }
+        }
         let inputs: SmallVec<[Input; 3]> = args
             .iter()
-            .zip(&layouts)
-            .map(|(a, l)| match a {
+            .enumerate()
+            .map(|(i, a)| match a {
                 Arg::Tensor(t) => Input::View(View {
                     storage: &t.storage,
-                    layout: l.as_ref().unwrap_or(&t.layout),
+                    layout: layouts.get(i).and_then(Option::as_ref).unwrap_or(&t.layout),
                     dtype: t.dtype,
                 }),
                 Arg::Scalar(s) => Input::Scalar(*s),
@@ -461,6 +471,7 @@ impl Engine {
                 )));
             }
             let mut converted = self.convert(args, dtype, 0)?;
+            converted.resize(args.len(), None);
             for (slot, a) in converted.iter_mut().zip(args).skip(1) {
                 if let (None, Arg::Tensor(t)) = (&slot, a)
                     && t.storage.same(&dst.storage)
@@ -604,6 +615,7 @@ impl Engine {
 }
 
 /// The only output of a row that has one.
+#[inline]
 pub fn only(mut outputs: Outputs) -> Result<Tensor> {
     outputs.pop().ok_or_else(|| Error::argument("the op has no output"))
 }
@@ -617,7 +629,10 @@ fn input(t: &Tensor) -> Input<'_> {
 }
 
 fn replaced<'a>(args: &[Arg<'a>], converted: &'a Converted) -> SmallVec<[Arg<'a>; 3]> {
-    args.iter().zip(converted).map(|(a, c)| c.as_ref().map_or(*a, Arg::Tensor)).collect()
+    args.iter()
+        .enumerate()
+        .map(|(i, a)| converted.get(i).and_then(Option::as_ref).map_or(*a, Arg::Tensor))
+        .collect()
 }
 
 /// The tensor at argument `i`, or an error that names the argument.

@@ -16,18 +16,24 @@ const MAX_GENERATION: u32 = (1 << 27) - 1;
 pub struct HeapId(u64);
 
 impl HeapId {
+    #[inline]
     pub fn from_f64(v: f64) -> HeapId {
         HeapId(v as u64) // saturates; NaN and negative numbers become 0
     }
+    #[inline]
     pub fn to_f64(self) -> f64 {
         self.0 as f64
     }
+    #[inline]
     fn new(index: u32, generation: u32) -> HeapId {
         HeapId((generation as u64) << INDEX_BITS | index as u64)
     }
-    fn index(self) -> usize {
+    /// The slot's number.
+    #[inline]
+    pub fn index(self) -> usize {
         (self.0 & INDEX_MASK) as usize
     }
+    #[inline]
     fn generation(self) -> u32 {
         u32::try_from(self.0 >> INDEX_BITS).unwrap_or(0)
     }
@@ -63,6 +69,7 @@ pub struct Heap {
 }
 
 impl Heap {
+    #[inline]
     pub fn insert(&mut self, tensor: Tensor) -> Result<HeapId> {
         self.live += 1;
         if let Some(index) = self.free.pop() {
@@ -78,6 +85,8 @@ impl Heap {
         self.slots.push(Slot { generation: 1, tensor: Some(tensor) });
         Ok(HeapId::new(index as u32, 1))
     }
+
+    #[inline]
 
     pub fn get(&self, id: HeapId) -> Result<&Tensor> {
         match self.slots.get(id.index()) {
@@ -100,6 +109,7 @@ impl Heap {
     }
 
     /// Ends a slot; false where the id names none (it was released before).
+    #[inline]
     pub fn release(&mut self, id: HeapId, by: Releaser) -> bool {
         let Some(tensor) = self.take(id) else { return false };
         let entry = &mut self.released[by as usize];

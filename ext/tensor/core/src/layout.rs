@@ -52,20 +52,25 @@ pub fn show(shape: &[usize]) -> String {
 }
 
 impl Layout {
+    #[inline]
     pub fn contiguous(shape: &[usize]) -> Layout {
         Layout { shape: shape.into(), strides: contiguous_strides(shape), offset: 0 }
     }
+
+    #[inline]
 
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }
 
     /// Number of elements; the shape was checked when the layout was made.
+    #[inline]
     pub fn numel(&self) -> usize {
         self.shape.iter().product()
     }
 
     /// Row-major without gaps, the offset aside. Extents of 1 may have any stride.
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
         let mut step = 1isize;
         for (&d, &s) in self.shape.iter().zip(&self.strides).rev() {

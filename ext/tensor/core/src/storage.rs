@@ -56,16 +56,20 @@ impl Storage {
         Device::Cpu
     }
 
+    #[inline]
+
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
 
     /// The first byte. Kernels read and write through it within `bytes()`.
+    #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.0.block.as_ref().map_or(std::ptr::NonNull::dangling().as_ptr(), Block::as_ptr)
     }
 
     /// No view, no tape entry and no other handle shares these bytes.
+    #[inline]
     pub fn is_unique(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }

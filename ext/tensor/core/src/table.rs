@@ -284,15 +284,19 @@ macro_rules! define_table {
 crate::elementwise_rows!(with_other_rows);
 
 impl Op {
+    #[inline]
     pub fn def(self) -> &'static OpDef {
         &TABLE[self as usize]
     }
+
+    #[inline]
 
     pub fn name(self) -> &'static str {
         self.def().name
     }
 
     /// The op of a table index that came from JavaScript.
+    #[inline]
     pub fn from_index(index: u32) -> Option<Op> {
         Op::ALL.get(index as usize).copied()
     }

@@ -23,13 +23,19 @@ impl Tensor {
         Tensor { storage, layout, dtype, edge: Edge::None, is_view: false }
     }
 
+    #[inline]
+
     pub fn shape(&self) -> &[usize] {
         &self.layout.shape
     }
 
+    #[inline]
+
     pub fn ndim(&self) -> usize {
         self.layout.ndim()
     }
+
+    #[inline]
 
     pub fn numel(&self) -> usize {
         self.layout.numel()

@@ -3,7 +3,7 @@
 //! Invariant: a loop's output overlaps none of its inputs (the driver copies an operand that
 //! does), so the compiler's overlap checks pass and the vectorised path runs.
 
-use crate::isa::{Isa, Kernel, dispatch};
+use crate::isa::{Base, Isa, Kernel, dispatch};
 use crate::lanes::{Bool, Exact, F32, F64, Int, Lane};
 use crate::math::TRIG_LIMIT;
 use mlrun_tensor_core::backend::KernelId;
@@ -48,9 +48,20 @@ struct Job<'a, E> {
     expression: std::marker::PhantomData<E>,
 }
 
+/// Runs a job for the processor at hand, or compiled once: integer loops are rarely where time
+/// goes, and three versions of each in six dtypes are most of the crate's build time.
+macro_rules! start {
+    (wide, $job:expr) => {
+        dispatch($job)
+    };
+    (once, $job:expr) => {
+        $job.run::<Base>()
+    };
+}
+
 /// Declares a loop over a lane type as a kernel and the plain function for it.
 macro_rules! lane_loop {
-    ($job:ident, $f:ident, $bound:ident, $lane:ty, $mem:ty) => {
+    ($width:ident, $job:ident, $f:ident, $bound:ident, $lane:ty, $mem:ty) => {
         struct $job<'a, E>(Job<'a, E>);
         impl<E: $bound> Kernel for $job<'_, E> {
             type Output = ();
@@ -72,21 +83,21 @@ macro_rules! lane_loop {
         /// # Safety
         /// As [`Loop`].
         unsafe fn $f<E: $bound>(out: *mut u8, ins: [*const u8; 3], n: usize, p: &Params) {
-            dispatch($job(Job::<E> { out, ins, n, p, expression: std::marker::PhantomData }));
+            start!($width, $job(Job::<E> { out, ins, n, p, expression: std::marker::PhantomData }));
         }
     };
 }
 
-lane_loop!(RealF32, real_f32, OfReal, F32<I>, f32);
-lane_loop!(RealF64, real_f64, OfReal, F64, f64);
-lane_loop!(BasicF32, basic_f32, OfBasic, F32<I>, f32);
-lane_loop!(BasicF64, basic_f64, OfBasic, F64, f64);
-lane_loop!(BasicI8, basic_i8, OfBasic, Int<i8>, i8);
-lane_loop!(BasicU8, basic_u8, OfBasic, Int<u8>, u8);
-lane_loop!(BasicI16, basic_i16, OfBasic, Int<i16>, i16);
-lane_loop!(BasicI32, basic_i32, OfBasic, Int<i32>, i32);
-lane_loop!(BasicI64, basic_i64, OfBasic, Int<i64>, i64);
-lane_loop!(BasicBool, basic_bool, OfBasic, Bool, u8);
+lane_loop!(wide, RealF32, real_f32, OfReal, F32<I>, f32);
+lane_loop!(wide, RealF64, real_f64, OfReal, F64, f64);
+lane_loop!(wide, BasicF32, basic_f32, OfBasic, F32<I>, f32);
+lane_loop!(wide, BasicF64, basic_f64, OfBasic, F64, f64);
+lane_loop!(once, BasicI8, basic_i8, OfBasic, Int<i8>, i8);
+lane_loop!(once, BasicU8, basic_u8, OfBasic, Int<u8>, u8);
+lane_loop!(once, BasicI16, basic_i16, OfBasic, Int<i16>, i16);
+lane_loop!(once, BasicI32, basic_i32, OfBasic, Int<i32>, i32);
+lane_loop!(once, BasicI64, basic_i64, OfBasic, Int<i64>, i64);
+lane_loop!(once, BasicBool, basic_bool, OfBasic, Bool, u8);
 
 /// As `real_f32` for rows with sin, cos or tan of input `AT`: elements beyond the vectorised
 /// range are computed again, one at a time.
@@ -115,7 +126,7 @@ unsafe fn trig_f32<E: OfReal, const AT: usize>(
 
 /// Declares a loop from a lane type to booleans.
 macro_rules! mask_loop {
-    ($job:ident, $f:ident, $lane:ty, $mem:ty) => {
+    ($width:ident, $job:ident, $f:ident, $lane:ty, $mem:ty) => {
         struct $job<'a, E>(Job<'a, E>);
         impl<E: OfMask> Kernel for $job<'_, E> {
             type Output = ();
@@ -135,18 +146,18 @@ macro_rules! mask_loop {
         /// # Safety
         /// As [`Loop`].
         unsafe fn $f<E: OfMask>(out: *mut u8, ins: [*const u8; 3], n: usize, p: &Params) {
-            dispatch($job(Job::<E> { out, ins, n, p, expression: std::marker::PhantomData }));
+            start!($width, $job(Job::<E> { out, ins, n, p, expression: std::marker::PhantomData }));
         }
     };
 }
-mask_loop!(MaskF32, mask_f32, F32<I>, f32);
-mask_loop!(MaskF64, mask_f64, F64, f64);
-mask_loop!(MaskI8, mask_i8, Int<i8>, i8);
-mask_loop!(MaskU8, mask_u8, Int<u8>, u8);
-mask_loop!(MaskI16, mask_i16, Int<i16>, i16);
-mask_loop!(MaskI32, mask_i32, Int<i32>, i32);
-mask_loop!(MaskI64, mask_i64, Int<i64>, i64);
-mask_loop!(MaskBool, mask_bool, Bool, u8);
+mask_loop!(wide, MaskF32, mask_f32, F32<I>, f32);
+mask_loop!(wide, MaskF64, mask_f64, F64, f64);
+mask_loop!(once, MaskI8, mask_i8, Int<i8>, i8);
+mask_loop!(once, MaskU8, mask_u8, Int<u8>, u8);
+mask_loop!(once, MaskI16, mask_i16, Int<i16>, i16);
+mask_loop!(once, MaskI32, mask_i32, Int<i32>, i32);
+mask_loop!(once, MaskI64, mask_i64, Int<i64>, i64);
+mask_loop!(once, MaskBool, mask_bool, Bool, u8);
 
 /// Picks the loop for a dtype. Halves compute in float32; the driver converts.
 fn real<E: OfReal>(dtype: DType) -> Option<Loop> {
