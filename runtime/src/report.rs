@@ -58,7 +58,7 @@ pub(crate) trait Program {
 impl Report {
     pub(crate) fn new(error: &CoreError, program: &dyn Program) -> Self {
         match error.as_kind() {
-            CoreErrorKind::Js(error) => Self::from_js_error(error, program, 0),
+            CoreErrorKind::Js(error) => Self::from_js_error(error, program, &[]),
             CoreErrorKind::JsBox(error) => {
                 let message = error.get_message();
                 match program.load_error(&message) {
@@ -92,7 +92,11 @@ impl Report {
         }
     }
 
-    fn from_js_error(error: &JsError, program: &dyn Program, depth: usize) -> Self {
+    /// `outer`: the errors that led to this one, outermost first.
+    fn from_js_error(error: &JsError, program: &dyn Program, outer: &[&JsError]) -> Self {
+        if outer.iter().any(|outer| outer.is_same_error(error)) {
+            return Self::headline("[circular]".to_owned());
+        }
         let load_error = error.message.as_deref().and_then(|message| program.load_error(message));
         if let Some(load_error) = load_error {
             return Self::from_load_error(&load_error, program);
@@ -110,17 +114,20 @@ impl Report {
             .collect();
         let at = frames.iter().find_map(location_of);
         let mut parts = Vec::new();
-        if depth < MAX_DEPTH {
+        if outer.len() < MAX_DEPTH {
+            let outer = [outer, &[error]].concat();
             for part in error.aggregated.iter().flatten() {
-                parts.push(("", Self::from_js_error(part, program, depth + 1)));
+                parts.push(("", Self::from_js_error(part, program, &outer)));
             }
             if let Some(cause) = &error.cause {
-                parts.push(("Caused by: ", Self::from_js_error(cause, program, depth + 1)));
+                parts.push(("Caused by: ", Self::from_js_error(cause, program, &outer)));
             }
         }
-        let headline = match depth {
-            0 => error.exception_message.clone(),
-            _ => error.exception_message.trim_start_matches("Uncaught ").to_owned(),
+        // Every error of a module's top level comes as a rejected promise: no need to say so.
+        let message = error.exception_message.replacen("Uncaught (in promise) ", "Uncaught ", 1);
+        let headline = match outer {
+            [] => message,
+            _ => message.trim_start_matches("Uncaught ").to_owned(),
         };
         Self {
             headline,
@@ -252,10 +259,7 @@ pub(crate) fn prepare_stack_trace<'s, 'i>(
     deno_core::error::prepare_stack_trace_callback(scope, error, sites)
 }
 
-fn is_internal_site<'s>(
-    scope: &mut v8::PinScope<'s, '_>,
-    site: v8::Local<'s, v8::Value>,
-) -> bool {
+fn is_internal_site<'s>(scope: &mut v8::PinScope<'s, '_>, site: v8::Local<'s, v8::Value>) -> bool {
     let name = (|| {
         let site = site.try_cast::<v8::Object>().ok()?;
         let key = v8::String::new(scope, "getFileName")?;

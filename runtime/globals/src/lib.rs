@@ -70,12 +70,7 @@ pub fn extensions(options: Options) -> Vec<Extension> {
     let blobs: Arc<dyn deno_web::BlobStoreTrait> = Arc::new(deno_web::BlobStore::default());
     vec![
         deno_webidl::deno_webidl::init(),
-        deno_web::deno_web::init(
-            blobs,
-            None,
-            false,
-            deno_web::InMemoryBroadcastChannel::default(),
-        ),
+        deno_web::deno_web::init(blobs, None, false, deno_web::InMemoryBroadcastChannel::default()),
         mlrun_globals::init(options.argv),
         // Last: the library registers itself with `internals.onStart`.
         mlrun_tensor::mlrun_tensor::init(options.tensor),

@@ -76,8 +76,7 @@ fn residual_table(
     table.push_str(&format!("static {name}: &[(&str, &str)] = &[\n"));
     for file in files {
         let specifier = file.specifier;
-        let source =
-            file.load().map_err(|source| SnapshotError::Source { specifier, source })?;
+        let source = file.load().map_err(|source| SnapshotError::Source { specifier, source })?;
         if !source.as_str().is_ascii() {
             return Err(SnapshotError::NotAscii { specifier });
         }

@@ -16,8 +16,18 @@ fn cpu_features() -> Vec<&'static str> {
         };
     }
     detect!(
-        "avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512bf16", "avx512fp16", "avx512vnni",
-        "avx2", "fma", "f16c", "avx", "sse4.2"
+        "avx512f",
+        "avx512vl",
+        "avx512bw",
+        "avx512dq",
+        "avx512bf16",
+        "avx512fp16",
+        "avx512vnni",
+        "avx2",
+        "fma",
+        "f16c",
+        "avx",
+        "sse4.2"
     );
     features
 }
@@ -52,8 +62,7 @@ pub(super) fn info() -> i32 {
         ("threads", available_parallelism().map_or(1, usize::from).to_string()),
         ("cache", cache.map_or_else(|| "off".to_owned(), |path| path.display().to_string())),
     ];
-    let text: String =
-        rows.iter().map(|(name, value)| format!("{name:<13} {value}\n")).collect();
+    let text: String = rows.iter().map(|(name, value)| format!("{name:<13} {value}\n")).collect();
     match Stream::Stdout.write(text.as_bytes()) {
         Ok(()) => 0,
         Err(error) => {

@@ -19,6 +19,9 @@ use sha2::Sha256;
 /// Changes whenever the layout of an entry changes.
 const MAGIC: &[u8; 8] = b"mlrunc01";
 
+/// Entries that a folder may hold before the older half is dropped.
+const MAX_ENTRIES: usize = 4096;
+
 /// Environment variable that names the folder.
 const DIR_VARIABLE: &str = "MLRUN_CACHE_DIR";
 
@@ -161,6 +164,27 @@ impl CodeCache {
         let Some(dir) = &self.dir else { return };
         // A full or read-only disk costs time in the next run, nothing else.
         let _ = write_atomically(dir, &key.file_name(), &entry.encode());
+        // Looking through the folder is not worth it at every write.
+        if key.short() % 64 == 0 {
+            drop_older_half(dir, MAX_ENTRIES);
+        }
+    }
+}
+
+/// Removes the older half of the files if there are more than `limit`, left-overs included.
+fn drop_older_half(dir: &Path, limit: usize) {
+    let Ok(list) = fs::read_dir(dir) else { return };
+    let mut files: Vec<_> = list
+        .flatten()
+        .filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path())))
+        .collect();
+    if files.len() <= limit {
+        return;
+    }
+    files.sort();
+    for (_, path) in &files[..files.len() / 2] {
+        // Another process may have removed it.
+        let _ = fs::remove_file(path);
     }
 }
 
@@ -220,6 +244,25 @@ mod tests {
                 assert_ne!(a, b);
             }
         }
+    }
+
+    #[test]
+    fn a_full_folder_loses_its_older_half() {
+        let dir = std::env::temp_dir().join(format!("mlrun-full-{}", std::process::id()));
+        let names = || fs::read_dir(&dir).expect("folder").count();
+        let cache = CodeCache::new(&CacheDir::At(dir.clone()));
+        for index in 0..10u8 {
+            cache.put(&Key::new(&[&[index]]), &entry());
+        }
+        let newest = Key::new(&[b"newest"]);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        cache.put(&newest, &entry());
+        drop_older_half(&dir, 11);
+        assert_eq!(names(), 11);
+        drop_older_half(&dir, 10);
+        assert_eq!(names(), 6);
+        assert_eq!(cache.get(&newest), Some(entry()));
+        fs::remove_dir_all(&dir).expect("temporary folder");
     }
 
     #[test]

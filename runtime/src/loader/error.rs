@@ -28,7 +28,9 @@ pub enum LoadErrorKind {
     Directory { path: String },
     #[error("import: cannot read {path}: {reason}")]
     Read { path: String, reason: io::Error },
-    #[error("import: {path} is too large for a module, got {bytes} bytes, expected at most {limit}")]
+    #[error(
+        "import: {path} is too large for a module, got {bytes} bytes, expected at most {limit}"
+    )]
     TooLarge { path: String, bytes: u64, limit: u64 },
     #[error("import: {path} is not UTF-8, got byte 0x{byte:02x} at offset {offset}")]
     NotUtf8 { path: String, byte: u8, offset: usize },
@@ -144,8 +146,8 @@ pub(super) fn shown(path: &std::path::Path) -> String {
 pub(super) fn read_error(path: PathBuf, source: io::Error) -> LoadErrorKind {
     match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            let hint = super::read::similar_file(&path)
-                .map(|name| format!("; did you mean {name:?}?"));
+            let hint =
+                super::read::similar_file(&path).map(|name| format!("; did you mean {name:?}?"));
             LoadErrorKind::NotFound { path: shown(&path), hint }
         }
         io::ErrorKind::IsADirectory => LoadErrorKind::Directory { path: shown(&path) },

@@ -77,7 +77,7 @@ mod tests {
             ("const m = await import(\"./x.js\");", at(1, 24, 8)),
             ("export * from './x.js'", at(1, 15, 8)),
             ("// import './x.js'\nimport './x.js'", at(2, 8, 8)),
-            ("/* äöü 😀 */ import './x.js'", at(1, 20, 8)),
+            ("/* äöü 😀 */ import './x.js'", at(1, 21, 8)),
             ("ä\n😀\nimport {\n a } from\n './x.js'", at(5, 2, 8)),
             ("const s = './x.js'", None),
             ("reimport('./x.js')", None),

@@ -24,11 +24,7 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, LoadErrorKind> {
     if metadata.is_dir() {
         return Err(LoadErrorKind::Directory { path: shown(path) });
     }
-    let too_large = |bytes| LoadErrorKind::TooLarge {
-        path: shown(path),
-        bytes,
-        limit: MAX_BYTES,
-    };
+    let too_large = |bytes| LoadErrorKind::TooLarge { path: shown(path), bytes, limit: MAX_BYTES };
     if metadata.len() > MAX_BYTES {
         return Err(too_large(metadata.len()));
     }
