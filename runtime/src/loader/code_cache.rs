@@ -165,7 +165,7 @@ impl CodeCache {
         // A full or read-only disk costs time in the next run, nothing else.
         let _ = write_atomically(dir, &key.file_name(), &entry.encode());
         // Looking through the folder is not worth it at every write.
-        if key.short() % 64 == 0 {
+        if key.short().is_multiple_of(64) {
             drop_older_half(dir, MAX_ENTRIES);
         }
     }
