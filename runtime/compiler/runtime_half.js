@@ -25,7 +25,9 @@ export function given(v) {
 const { apply } = Reflect;
 const toText = Function.prototype.toString;
 const MARK = "/*$own*/";
+const TOKEN_MARK = "/*$own!*/";
 const known = new WeakMap();
+const TAKES = Symbol("takes a token");
 
 /** `f` follows the protocol: it was compiled, or belongs to the library. */
 export function compiled(f) {
@@ -33,10 +35,11 @@ export function compiled(f) {
   let answer = known.get(f);
   if (answer === undefined) {
     const text = apply(toText, f, []);
-    answer = counts.operations.has(f) || text.endsWith(`${MARK}}`) || text.endsWith(`${MARK})`);
+    if (text.endsWith(`${TOKEN_MARK}}`)) answer = TAKES;
+    else answer = counts.operations.has(f) || text.endsWith(`${MARK}}`) || text.endsWith(`${MARK})`);
     known.set(f, answer);
   }
-  return answer;
+  return answer !== false;
 }
 
 /** Puts a private stamp on an object that already exists: `super` returns it. */
@@ -182,6 +185,51 @@ export function lend(v) {
 
 /** Hands a slot's count to a promise: nobody claims it. */
 export function leave(v) {
+  return v;
+}
+
+// A token carries the count of what an asynchronous function completes with to the `await` that
+// made it just before the call. Nothing runs between the two, so it cannot go astray.
+let next;
+
+/** A fresh token. */
+export const token = () => ({ value: undefined });
+
+/** The last operand of a call that is awaited. */
+export function ticket(t, f, last) {
+  next = compiled(f) && known.get(f) === TAKES ? t : undefined;
+  return last;
+}
+
+/** The callee of an awaited call without operands. */
+export function ticketFor(t, f) {
+  next = compiled(f) && known.get(f) === TAKES ? t : undefined;
+  return f;
+}
+
+/** First thing in an asynchronous function. */
+export function enter() {
+  const t = next;
+  next = undefined;
+  return t;
+}
+
+/** Completes with a value that brings its count. */
+export function done(t, v) {
+  if (t !== undefined && counted(v)) t.value = v;
+  return v;
+}
+
+/** Completes with a borrowed value. */
+export function pass(t, v) {
+  return done(t, hold(v));
+}
+
+/** What an `await` gives: the token's count, or one of its own. */
+export function claim(v, t) {
+  if (!counted(v)) return v;
+  if (t !== undefined && t.value === v) t.value = undefined;
+  else retain(v);
   return v;
 }
 

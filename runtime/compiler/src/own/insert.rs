@@ -14,6 +14,8 @@ use crate::text::Edits;
 
 /// Text that ends a function which follows the protocol; the runtime half looks for it.
 pub(crate) const MARK: &str = "/*$own*/";
+/// The same, of an asynchronous function that takes a token when it is entered.
+pub(crate) const TOKEN_MARK: &str = "/*$own!*/";
 
 /// Edits that put counting into `source`.
 pub(crate) fn insert(source: &str, tree: &Tree, names: &Names) -> Edits {
@@ -42,6 +44,8 @@ pub(crate) fn insert(source: &str, tree: &Tree, names: &Names) -> Edits {
             slots: BTreeSet::new(),
             cells: BTreeSet::new(),
             binds: String::new(),
+            tickets: vec![],
+            ticket: None,
             reserved: vec![],
             free: vec![],
             temps: 0,
@@ -84,6 +88,8 @@ enum Result_ {
     Given,
     /// Claimed, and never given up.
     Kept,
+    /// A promise that only the `await` around sees.
+    Awaited,
     Into(Slot),
 }
 
@@ -107,6 +113,10 @@ struct Inserter<'t> {
     cells: BTreeSet<String>,
     /// Statements that retain what a pattern has bound.
     binds: String,
+    /// Tokens of the calls in progress, innermost last.
+    tickets: Vec<Option<String>>,
+    /// The token for the next call.
+    ticket: Option<String>,
     /// Temporaries of loops around the present statement.
     reserved: Vec<String>,
     free: Vec<usize>,
@@ -221,6 +231,9 @@ impl<'t> Inserter<'t> {
             open = format!("let {};", declared.join(", "));
         }
         open.push_str(&entry);
+        if self.takes_token() {
+            open.insert_str(0, &format!("let {}={}();", self.names.token(), self.own("enter")));
+        }
         let mut close = String::new();
         if !self.slots.is_empty() {
             let drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
@@ -228,7 +241,7 @@ impl<'t> Inserter<'t> {
             close = format!("}}finally{{{drops}}}");
         }
         if !self.unit.is_generator {
-            close.push_str(MARK);
+            close.push_str(if self.takes_token() { TOKEN_MARK } else { MARK });
         }
         let Span { start, end } = self.unit.inner;
         if self.unit.expression_body {
@@ -257,6 +270,11 @@ impl<'t> Inserter<'t> {
                 start,
             );
         }
+    }
+
+    /// Nothing of the program runs between a call of this function and its body.
+    fn takes_token(&self) -> bool {
+        self.unit.is_async && !self.unit.is_generator && !self.unit.complex_params
     }
 
     fn ends_in_line_comment(&self, start: u32, end: u32) -> bool {
@@ -629,6 +647,9 @@ impl<'t> Inserter<'t> {
 
     fn effect(&mut self, e: &'t Expr) {
         match &e.kind {
+            Kind::Await(inner) if direct_call(inner).is_some() => {
+                let _ = self.held_in_temp(e);
+            }
             Kind::Call(call) => self.call(e, call, Result_::Ignored),
             Kind::Assign(a) => self.assign(e, a),
             Kind::Paren(inner) => self.effect(inner),
@@ -788,6 +809,9 @@ impl<'t> Inserter<'t> {
             Kind::Member(m) if m.name.as_deref() == Some("T") && !m.is_super => {
                 self.view(e, m, slot);
             }
+            Kind::Await(inner) if direct_call(inner).is_some() => {
+                self.awaited(e, inner, slot);
+            }
             Kind::Literal { items, countable: true } if !e.is_plain(&self.tree.vars) => {
                 let n = self.next();
                 let mark = self.mark();
@@ -832,6 +856,25 @@ impl<'t> Inserter<'t> {
                 }
             }
         }
+    }
+
+    /// `await f(x)`: a token takes the count of what `f` completes with.
+    fn awaited(&mut self, e: &'t Expr, inner: &'t Expr, slot: &Slot) {
+        let Some((at, call)) = direct_call(inner) else { return };
+        let n = self.next();
+        let mark = self.mark();
+        let token = self.raw();
+        self.ticket = Some(token.clone());
+        self.call(at, call, Result_::Awaited);
+        let drops = self.flush(mark, slot);
+        let (claim, put, name) = (self.own("claim"), self.own("put"), &slot.name);
+        let tail = if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
+        let (pre, post) = if slot.fresh {
+            (format!("({name} = {claim}("), format!(", {token}){tail})"))
+        } else {
+            (format!("({name} = {put}({claim}("), format!(", {token}), {name}){tail})"))
+        };
+        self.wrap(n, e.span, &pre, &post);
     }
 
     /// `(slot = hold(E), drops, slot)`.
@@ -956,7 +999,15 @@ impl<'t> Inserter<'t> {
         if e.is_plain(&self.tree.vars) {
             return self.value(e);
         }
-        let lend = if self.unit.is_async { self.own("hold") } else { self.own("lend") };
+        // An asynchronous function completes with it: the token, if there is one, takes the count.
+        let done = self.takes_token();
+        let lend = if done {
+            format!("{}({}, ", self.own("pass"), self.names.token())
+        } else if self.unit.is_async {
+            format!("{}(", self.own("hold"))
+        } else {
+            format!("{}(", self.own("lend"))
+        };
         match &e.kind {
             Kind::Paren(inner) => self.give(inner),
             Kind::Sequence(list) => self.sequence(list, |i, e| i.give(e)),
@@ -974,34 +1025,39 @@ impl<'t> Inserter<'t> {
                 }
                 self.give(&parts[1]);
             }
-            Kind::Call(call) => {
-                let result = if self.unit.is_async { Result_::Looked } else { Result_::Given };
-                self.call(e, call, result);
-            }
+            Kind::Call(call) if !self.unit.is_async => self.call(e, call, Result_::Given),
             Kind::Read(sym)
                 if self.is_slot(*sym)
                     && self.live.last.contains(&e.span.start)
                     && !self.unstable.contains(sym) =>
             {
                 let slot = self.slot_of(*sym);
-                let give = self.own(if self.unit.is_async { "leave" } else { "give" });
+                let give = if done {
+                    format!("{}({}, ", self.own("done"), self.names.token())
+                } else {
+                    format!("{}(", self.own(if self.unit.is_async { "leave" } else { "give" }))
+                };
                 let n = self.next();
-                self.wrap(n, e.span, &format!("{give}("), &format!(", {slot} = void 0)"));
+                self.wrap(n, e.span, &give, &format!(", {slot} = void 0)"));
             }
             Kind::Read(_) | Kind::This | Kind::Global => {
                 let n = self.next();
-                self.wrap(n, e.span, &format!("{lend}("), ")");
+                self.wrap(n, e.span, &lend, ")");
             }
-            Kind::Member(_) | Kind::Assign(_) | Kind::Chain(_) => {
+            Kind::Member(_) | Kind::Assign(_) | Kind::Chain(_) | Kind::Call(_) | Kind::Await(_) => {
                 let n = self.next();
                 let _ = self.held_in_temp(e);
-                self.wrap(n, e.span, &format!("{lend}("), ")");
+                self.wrap(n, e.span, &lend, ")");
             }
             Kind::Literal { items, countable: true } => {
                 let n = self.next();
                 self.literal(items);
                 let lit = self.own("lit");
-                if self.unit.is_async {
+                if done {
+                    let done = self.own("done");
+                    let pre = format!("{done}({}, {lit}(", self.names.token());
+                    self.wrap(n, e.span, &pre, "))");
+                } else if self.unit.is_async {
                     self.wrap(n, e.span, &format!("{lit}("), ")");
                 } else {
                     self.wrap(n, e.span, &format!("{}({lit}(", self.own("give")), "))");
@@ -1190,6 +1246,10 @@ impl<'t> Inserter<'t> {
         let claims =
             matches!(result, Result_::Ignored | Result_::Given | Result_::Kept | Result_::Into(_));
         let callee = &call.callee;
+        let last_spread = call.args.last().is_some_and(|a| a.spread);
+        let ticket = self.ticket.take().filter(|_| !last_spread);
+        let named = ticket.is_none() || !call.args.is_empty();
+        self.tickets.push(ticket);
         let function =
             if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p)) {
                 self.opaque_call(call);
@@ -1197,12 +1257,13 @@ impl<'t> Inserter<'t> {
             } else {
                 match &callee.kind {
                     Kind::Member(member) => self.method_call(e, call, member, m, claims, &result),
-                    Kind::Read(sym) if self.is_stable_function(*sym, call) => {
+                    Kind::Read(sym) if named && self.is_stable_function(*sym, call) => {
                         Some(self.named_call(call, &self.var(*sym).name))
                     }
                     _ => self.fetched_call(e, call, m, &result),
                 }
             };
+        self.tickets.pop();
         self.finish_call(n, e, function, result, mark);
     }
 
@@ -1221,7 +1282,7 @@ impl<'t> Inserter<'t> {
         }
         let claimed = function != "void 0";
         match result {
-            Result_::Looked => {}
+            Result_::Looked | Result_::Awaited => {}
             Result_::Shared => {
                 let pre = format!("{}(", self.own("share"));
                 self.wrap(n, e.span, &pre, ")");
@@ -1269,11 +1330,17 @@ impl<'t> Inserter<'t> {
     }
 
     /// Operands of all arguments; the last one is wrapped so that the callee is asked about.
-    fn arguments(&mut self, call: &'t Call, ask: &str, mut named: Vec<String>, always: bool) {
+    fn arguments(
+        &mut self,
+        call: &'t Call,
+        function: &str,
+        ask: &str,
+        mut named: Vec<String>,
+        always: bool,
+    ) {
         let count = call.args.len();
         let n = self.next();
         let mut check = !named.is_empty();
-        let mut last_check = false;
         for (i, a) in call.args.iter().enumerate() {
             let operand = if a.spread {
                 self.share(&a.value);
@@ -1282,27 +1349,43 @@ impl<'t> Inserter<'t> {
                 self.held(&a.value)
             };
             check |= operand.check;
-            if i + 1 == count {
-                last_check = operand.check;
-            } else if operand.check
+            if i + 1 < count
+                && operand.check
                 && let Some(text) = operand.text
             {
                 named.push(text);
             }
         }
-        let _ = last_check;
-        if (check || always)
+        let ticket = self.tickets.last().cloned().flatten();
+        if (check || always || ticket.is_some())
             && let Some(last) = call.args.last()
         {
             let names: String = named.iter().map(|t| format!("{t}, ")).collect();
-            self.wrap(n, last.value.span, &format!("{ask}{names}"), ")");
+            let (mut pre, mut post) = (format!("{ask}{names}"), ")");
+            if let Some(token) = ticket {
+                let (ticket, new) = (self.own("ticket"), self.own("token"));
+                pre = format!("{ticket}({token} = {new}(), {function}, {pre}");
+                post = "))";
+            }
+            self.wrap(n, last.value.span, &pre, post);
+        }
+    }
+
+    /// What makes the present call's token around its callee, where it has no arguments.
+    fn ticket_for(&self) -> (String, &'static str) {
+        match self.tickets.last().cloned().flatten() {
+            Some(token) => {
+                let (ticket, new) = (self.own("ticketFor"), self.own("token"));
+                (format!("{ticket}({token} = {new}(), "), ")")
+            }
+            None => (String::new(), ""),
         }
     }
 
     /// `f(a, b)` with a name for `f` that means the same before and after.
     fn named_call(&mut self, call: &'t Call, name: &str) -> String {
         let ask = format!("{}({name}, ", self.own("ask"));
-        self.arguments(call, &ask, vec![], false);
+        self.arguments(call, name, &ask, vec![], false);
         name.to_owned()
     }
 
@@ -1319,7 +1402,8 @@ impl<'t> Inserter<'t> {
         let receiver_plain = member.is_super || self.is_uncounted(&member.object);
         let args_uncounted = call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value));
         let ignored = matches!(result, Result_::Ignored);
-        if receiver_plain && args_uncounted && (!claims || ignored) {
+        let ticket = self.tickets.last().cloned().flatten();
+        if receiver_plain && args_uncounted && (!claims || ignored) && ticket.is_none() {
             self.member(member);
             call.args.iter().for_each(|a| self.value(&a.value));
             return None;
@@ -1347,16 +1431,18 @@ impl<'t> Inserter<'t> {
         let named = if operand.check { vec![receiver.clone()] } else { vec![] };
         if call.args.is_empty() {
             let fetched = self.own(if operand.check && claims { "fnOn" } else { "fn" });
-            let fetch = format!("{}({fetched}({function} = ", self.own("call"));
+            let (ticket, close) = self.ticket_for();
+            let fetch = format!("{}({ticket}{fetched}({function} = ", self.own("call"));
             let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
-            self.edits.replace(call.open, call.open + 1, format!(", {text}{known}), {receiver}"));
+            let text = format!(", {text}{known}){close}, {receiver}");
+            self.edits.replace(call.open, call.open + 1, text);
             self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
         } else {
             // Library methods that are known by what they do need their result to pass by.
             let known = operand.check && claims;
             let ask = self.own(if known { "askOn" } else { "askFetched" });
             let ask = format!("{ask}({function}, {text}, ");
-            self.arguments(call, &ask, named, true);
+            self.arguments(call, &function, &ask, named, true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
             self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
@@ -1390,12 +1476,14 @@ impl<'t> Inserter<'t> {
         self.wrap(m, call.callee.span, pre, post);
         let text = quote(&call.text);
         if call.args.is_empty() {
-            let fetch = format!("{}({}({function} = ", self.own("call"), self.own("fn"));
-            self.edits.replace(call.open, call.open + 1, format!(", {text}), void 0"));
+            let (ticket, close) = self.ticket_for();
+            let (call_, fetched) = (self.own("call"), self.own("fn"));
+            let fetch = format!("{call_}({ticket}{fetched}({function} = ");
+            self.edits.replace(call.open, call.open + 1, format!(", {text}){close}, void 0"));
             self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
         } else {
             let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
-            self.arguments(call, &ask, vec![], true);
+            self.arguments(call, &function, &ask, vec![], true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, ", void 0, ");
             self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
@@ -1461,7 +1549,7 @@ impl<'t> Inserter<'t> {
         let mark = self.mark();
         self.links(inner, false);
         match result {
-            Result_::Looked | Result_::Ignored => {}
+            Result_::Looked | Result_::Ignored | Result_::Awaited => {}
             Result_::Shared => {
                 let pre = format!("{}(", self.own("share"));
                 self.wrap(n, e.span, &pre, ")");
@@ -1519,7 +1607,7 @@ impl<'t> Inserter<'t> {
                 pre = format!("{}(", self.own("share"));
                 post = ")".to_owned();
             }
-            Result_::Looked => (pre, post) = (String::new(), String::new()),
+            Result_::Looked | Result_::Awaited => (pre, post) = (String::new(), String::new()),
         }
         // Where the chain stops, a slot that is not fresh still has to give up its old value.
         let stop = match &result {
@@ -1546,7 +1634,7 @@ impl<'t> Inserter<'t> {
         } else {
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
             let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
-            self.arguments(call, &ask, named, true);
+            self.arguments(call, &function, &ask, named, true);
         }
         let drops = match &result {
             Result_::Into(slot) => self.flush(mark, slot),
@@ -1593,6 +1681,15 @@ fn is_definition(e: &Expr) -> bool {
         Kind::Paren(inner) => is_definition(inner),
         Kind::Function(_) | Kind::Class(_) => true,
         _ => false,
+    }
+}
+
+/// The call that an `await` is directly around.
+fn direct_call(e: &Expr) -> Option<(&Expr, &Call)> {
+    match &e.kind {
+        Kind::Paren(inner) => direct_call(inner),
+        Kind::Call(call) => Some((e, call)),
+        _ => None,
     }
 }
 

@@ -61,6 +61,11 @@ impl Names {
         })
     }
 
+    /// The token of an asynchronous function.
+    pub fn token(&self) -> String {
+        format!("{}t", self.prefix)
+    }
+
     /// A temporary that holds no count.
     pub fn raw(&self, n: usize) -> String {
         format!("{}{n}_", self.prefix)
