@@ -218,7 +218,7 @@ impl Strip {
             let from = src.wrapping_offset(i as isize + j as isize * self.column_step);
             // SAFETY: the level says that the processor has AVX2; the tile is 8 x 8.
             return unsafe {
-                crate::simd::transpose8(to.cast(), self.row_step, from.cast(), self.column_step)
+                crate::simd::transpose8(to.cast(), self.row_step, from.cast(), self.column_step, 7)
             };
         }
         for ii in i..i + TILE {

@@ -348,17 +348,18 @@ mod x86 {
         |a, m| _mm512_mask_mov_pd(m, _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(a, a), a)
     );
 
-    /// `dst[i * ds + j] = src[i + j * ss]` for i, j < 8.
+    /// `dst[i * ds + j] = src[i + j * ss]` for i, j < 8, where j beyond `last` reads `last`
+    /// again.
     ///
     /// # Safety
-    /// The processor has AVX2; both sides cover the tile.
+    /// The processor has AVX2; both sides cover the tile, `src` up to j = `last`.
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub unsafe fn transpose8(dst: *mut f32, ds: isize, src: *const f32, ss: isize) {
-        // SAFETY: the caller vouches for 8 numbers at each of 8 addresses of both sides.
+    pub unsafe fn transpose8(dst: *mut f32, ds: isize, src: *const f32, ss: isize, last: isize) {
+        // SAFETY: the caller vouches for 8 numbers at each address that is used.
         unsafe {
             let r: [__m256; 8] =
-                std::array::from_fn(|k| _mm256_loadu_ps(src.offset(k as isize * ss)));
+                std::array::from_fn(|k| _mm256_loadu_ps(src.offset((k as isize).min(last) * ss)));
             // Pairs of rows, then quarters, then halves.
             let lo = |a, b| _mm256_unpacklo_ps(a, b);
             let hi = |a, b| _mm256_unpackhi_ps(a, b);
@@ -384,11 +385,14 @@ mod x86 {
                 low(t[5], t[7]),
                 high(t[5], t[7]),
             ];
+            // In rising order: packing lets a row's store run into the next row's place.
             for k in 0..4 {
-                let (a, b) = (u[k], u[k + 4]);
-                let at = dst.offset(k as isize * ds);
-                _mm256_storeu_ps(at, _mm256_permute2f128_ps::<0x20>(a, b));
-                _mm256_storeu_ps(at.offset(4 * ds), _mm256_permute2f128_ps::<0x31>(a, b));
+                let v = _mm256_permute2f128_ps::<0x20>(u[k], u[k + 4]);
+                _mm256_storeu_ps(dst.offset(k as isize * ds), v);
+            }
+            for k in 0..4 {
+                let v = _mm256_permute2f128_ps::<0x31>(u[k], u[k + 4]);
+                _mm256_storeu_ps(dst.offset((k as isize + 4) * ds), v);
             }
         }
     }

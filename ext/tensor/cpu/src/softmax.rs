@@ -96,7 +96,14 @@ fn run<T: Float>(
         return Ok(());
     }
     if typed && job.walk.inner_strides == [1, 1] && job.walk.inner >= 8 {
-        threads.split(job.walk.len(), grain.max(64), |range| job.columns(range));
+        // One part per thread, of whole rows where these are short: runs below some KiB break
+        // the memory's streams.
+        let (columns, inner) = (job.walk.len(), job.walk.inner);
+        let even = columns.div_ceil(threads.count()).max(grain);
+        let size = if inner >= 2048 { even.max(1024) } else { even.next_multiple_of(inner) };
+        threads.run(columns.div_ceil(size), &|i| {
+            job.columns(i * size..((i + 1) * size).min(columns));
+        });
         return Ok(());
     }
     let failed = AtomicBool::new(false);
@@ -262,6 +269,7 @@ impl Kernel for ColumnsF32 {
         for r in 0..n {
             let row = from(r);
             for (j, m) in max.iter_mut().enumerate() {
+                // SAFETY: as above.
                 *m = larger(*m, unsafe { *row.add(j) });
             }
         }
@@ -336,8 +344,9 @@ impl Float for f64 {
 /// # Safety
 /// `n` elements lie `out_step` and `step` apart.
 unsafe fn row_f64(out: *mut f64, out_step: isize, x: *const f64, step: isize, n: usize, log: bool) {
-    // SAFETY (both): the caller vouches for `n` elements.
+    // SAFETY: the caller vouches for `n` elements.
     let at = |i: usize| unsafe { *x.offset(i as isize * step) };
+    // SAFETY: as above.
     let put = |i: usize, v: f64| unsafe { *out.offset(i as isize * out_step) = v };
     let max = (0..n)
         .map(at)

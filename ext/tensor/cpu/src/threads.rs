@@ -146,6 +146,12 @@ impl Threads {
     /// Calls `f` once for each number below `chunks`, on any thread, and returns when all are
     /// done.
     pub fn run(&self, chunks: usize, f: &(dyn Fn(usize) + Sync)) {
+        self.run_hinted(chunks, true, f);
+    }
+
+    /// As [`Threads::run`]. Without `wake` only workers help that look for work just now: waking
+    /// one costs its caller about 6 us, more than a short job can win.
+    pub fn run_hinted(&self, chunks: usize, wake: bool, f: &(dyn Fn(usize) + Sync)) {
         if chunks <= 1 || self.count() == 1 {
             return (0..chunks).for_each(f);
         }
@@ -155,8 +161,11 @@ impl Threads {
             Err(TryLockError::Poisoned(workers)) => workers.into_inner(),
             Err(TryLockError::WouldBlock) => return (0..chunks).for_each(f),
         };
-        if workers.len() + 1 < self.count() {
+        if workers.len() + 1 < self.count() && wake {
             self.start_workers(&mut workers);
+        }
+        if !wake && workers.iter().all(|w| w.asleep.load(Relaxed)) {
+            return (0..chunks).for_each(f);
         }
         let s = &*self.shared;
         // SAFETY: only the lifetime changes; the job is not followed after this function, which
@@ -173,7 +182,7 @@ impl Threads {
         s.lane_count.store(lanes, Relaxed);
         s.open.store(true, SeqCst);
         s.epoch.fetch_add(1, SeqCst);
-        for w in workers.iter().take(chunks - 1) {
+        for w in workers.iter().take(if wake { chunks - 1 } else { 0 }) {
             if w.asleep.load(SeqCst) && w.asleep.swap(false, SeqCst) {
                 w.thread.unpark();
             }
@@ -188,8 +197,8 @@ impl Threads {
     }
 
     /// Calls `f` with parts of `0..len`, none shorter than `grain` except the last. `f` must
-    /// give the same result however the range is cut. Runs on the caller alone where `len` is
-    /// less than two grains.
+    /// give the same result however the range is cut. A grain is some 5 us of work: the caller
+    /// runs less than two of them alone, and wakes no sleeping worker for less than ten.
     #[inline]
     pub fn split(&self, len: usize, grain: usize, f: impl Fn(Range<usize>) + Sync) {
         let grain = grain.max(1);
@@ -204,7 +213,8 @@ impl Threads {
         let size = len.div_ceil(threads * 4).max(grain);
         // Parts of elements begin at cache lines; parts of rows stay as even as they are.
         let size = if grain >= 1024 { size.next_multiple_of(64) } else { size };
-        self.run(len.div_ceil(size), &|i| f(i * size..((i + 1) * size).min(len)));
+        let wake = len >= 10 * grain;
+        self.run_hinted(len.div_ceil(size), wake, &|i| f(i * size..((i + 1) * size).min(len)));
     }
 }
 

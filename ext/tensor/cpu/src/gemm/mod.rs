@@ -18,14 +18,16 @@ use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
 use crate::threads::Threads;
 use micro::{Kernels, Tile};
-use pack::pack_panel;
+use pack::{SLACK, pack_panel};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Columns of B that are packed at once.
 const NC: usize = 2048;
-/// Below this many multiply-adds one thread works alone.
-const SPLIT_WORK: usize = 1 << 16;
+/// Below this many multiply-adds one thread works alone: about 10 us.
+const SPLIT_WORK: usize = 1 << 19;
+/// From this many on sleeping threads are woken.
+const WAKE_WORK: usize = 1 << 21;
 /// Up to this many multiply-adds operands are read in place.
 const DIRECT_WORK: usize = 1 << 21;
 

@@ -1,6 +1,6 @@
 //! Copies blocks of A and B into the order in which tiles read them.
 
-use crate::isa::{Isa, Kernel, dispatch};
+use crate::isa::{Isa, Kernel, Level, dispatch};
 
 /// A strided matrix, in elements.
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +27,15 @@ impl<T> Mat<T> {
     }
 }
 
+/// Numbers behind the last panel of a buffer that packing may overwrite.
+pub const SLACK: usize = 8;
+
 /// Packs `width <= panel` columns of `depth` rows of `src` into `dst[depth][panel]`, zero padded.
-/// For A the caller passes the transposed matrix.
+/// For A the caller passes the transposed matrix. Panels are packed in rising order: up to
+/// [`SLACK`] numbers behind this one change too.
 ///
 /// # Safety
-/// `src` covers `depth` x `width`, `dst` has room for `depth * panel` numbers.
+/// `src` covers `depth` x `width`, `dst` has room for `depth * panel + SLACK` numbers.
 pub unsafe fn pack_panel<T: Copy + Default + 'static>(
     dst: *mut T,
     panel: usize,
@@ -78,6 +82,12 @@ impl<T: Copy + Default + 'static> Kernel for Pack<T> {
                         }
                     }
                 }
+            } else if src.rs == 1
+                && size_of::<T>() == 4
+                && width == panel
+                && I::LEVEL >= Level::Avx2
+            {
+                transposed(dst, panel, src, depth);
             } else {
                 // Eight rows of the result at a time: each source column is read in runs.
                 let mut p = 0;
@@ -113,6 +123,45 @@ unsafe fn copy_rows<T: Copy, const N: usize>(dst: *mut T, src: Mat<T>, depth: us
         unsafe {
             let row: [T; N] = src.ptr.offset(p as isize * src.rs).cast::<[T; N]>().read_unaligned();
             dst.add(p * N).cast::<[T; N]>().write_unaligned(row);
+        }
+    }
+}
+
+/// Packs full panels of 4-byte numbers whose columns are contiguous, in tiles of 8 x 8.
+///
+/// # Safety
+/// As [`pack_panel`]; the processor has AVX2.
+#[inline(always)]
+unsafe fn transposed<T: Copy>(dst: *mut T, panel: usize, src: Mat<T>, depth: usize) {
+    let whole = depth / 8 * 8;
+    #[cfg(target_arch = "x86_64")]
+    for p in (0..whole).step_by(8) {
+        let tile = |j: usize, last: usize| {
+            let (to, from) = (dst.wrapping_add(p * panel + j), src.at(p, j).ptr);
+            // SAFETY: the tile reads 8 rows of columns up to j + last; what it writes beyond
+            // the panel's edge is written again by a later row or panel, or is slack.
+            unsafe {
+                crate::simd::transpose8(
+                    to.cast(),
+                    panel as isize,
+                    from.cast(),
+                    src.cs,
+                    last as isize,
+                )
+            };
+        };
+        // The short tile first: it runs into the next row's first columns.
+        if !panel.is_multiple_of(8) {
+            tile(panel / 8 * 8, panel % 8 - 1);
+        }
+        for j in (0..panel / 8 * 8).step_by(8) {
+            tile(j, 7);
+        }
+    }
+    for p in whole..depth {
+        for j in 0..panel {
+            // SAFETY: inside both.
+            unsafe { *dst.add(p * panel + j) = *src.at(p, j).ptr };
         }
     }
 }

@@ -11,7 +11,7 @@ impl<T: Gemm> Job<T> {
     pub(super) unsafe fn dots(&self, threads: &Threads) -> Result<(), NoScratch> {
         let Shape { m, n, k } = self.shape;
         let kernels = T::kernels();
-        let packed = if self.a.cs == 1 { None } else { Some(Scratch::new::<T>(m * k)?) };
+        let packed = if self.a.cs == 1 { None } else { Some(Scratch::new::<T>(m * k + SLACK)?) };
         if let Some(p) = &packed {
             for i in 0..m {
                 // SAFETY: the scratch holds m rows of k numbers; A covers m x k.
@@ -24,7 +24,7 @@ impl<T: Gemm> Job<T> {
             Some(p) => Mat { ptr: p.as_ptr::<T>().cast_const(), rs: k as isize, cs: 1 },
             None => self.a,
         };
-        threads.split(n, (SPLIT_WORK / k).max(4), |cols| {
+        threads.split(n, ((1usize << 16) / k).max(4), |cols| {
             for i in 0..m {
                 let mut j = cols.start;
                 while j < cols.end {
@@ -56,7 +56,7 @@ impl<T: Gemm> Job<T> {
         // Panels that cannot be read in place: all, or the last one if it is short.
         let first_packed = if self.b.cs == 1 { n / nr } else { 0 };
         let panels = n.div_ceil(nr);
-        let packed = Scratch::new::<T>((panels - first_packed) * nr * k)?;
+        let packed = Scratch::new::<T>((panels - first_packed) * nr * k + SLACK)?;
         for p in first_packed..panels {
             let width = nr.min(n - p * nr);
             // SAFETY: the scratch holds `panels - first_packed` panels; B covers k x n.
@@ -71,17 +71,19 @@ impl<T: Gemm> Job<T> {
             unsafe { self.tiles(kernels, &source, 0..m, 0..panels) };
             return Ok(());
         }
+        // A product with a vector waits for memory, not for arithmetic.
+        let wake = work >= if m <= 4 { SPLIT_WORK } else { WAKE_WORK };
         let parts = threads.count() * 2;
         if m >= parts * kernels.mr / 2 {
             let size = m.div_ceil(parts).next_multiple_of(kernels.mr);
             // SAFETY: disjoint rows.
-            threads.run(m.div_ceil(size), &|i| unsafe {
+            threads.run_hinted(m.div_ceil(size), wake, &|i| unsafe {
                 self.tiles(kernels, &source, i * size..((i + 1) * size).min(m), 0..panels)
             });
         } else {
             let size = panels.div_ceil(parts);
             // SAFETY: disjoint columns.
-            threads.run(panels.div_ceil(size), &|i| unsafe {
+            threads.run_hinted(panels.div_ceil(size), wake, &|i| unsafe {
                 self.tiles(kernels, &source, 0..m, i * size..((i + 1) * size).min(panels))
             });
         }
@@ -151,7 +153,7 @@ impl<T: Gemm> Job<T> {
         // Blocks of equal depth, so that the last one is not a short one.
         let depth = k.div_ceil(k.div_ceil(kernels.kc));
         let width = n.min(NC).next_multiple_of(nr);
-        let packed = Scratch::new::<T>(width * depth)?;
+        let packed = Scratch::new::<T>(width * depth + SLACK)?;
         let to = SyncPtr(packed.as_ptr::<T>());
         let failed = AtomicBool::new(false);
         for jc in (0..n).step_by(width) {
@@ -192,7 +194,10 @@ impl<T: Gemm> Job<T> {
         let count = threads.count();
         let mr = kernels.mr;
         // As many blocks for each thread, all of one size.
-        let row_blocks = m.div_ceil(kernels.mc).next_multiple_of(count).min(m.div_ceil(2 * mr));
+        // Smaller ones where B stays in the second cache anyway: they even out the threads.
+        let near = block.cols * block.kb * size_of::<T>() <= 256 << 10;
+        let most = if count > 1 && near { kernels.mc / 2 } else { kernels.mc };
+        let row_blocks = m.div_ceil(most).next_multiple_of(count).min(m.div_ceil(2 * mr));
         let mc = m.div_ceil(row_blocks).next_multiple_of(mr);
         let row_blocks = m.div_ceil(mc);
         // Few rows are cut along the columns too; A is then packed once per part.
@@ -205,7 +210,7 @@ impl<T: Gemm> Job<T> {
             let rows = mc.min(m - ic);
             let first = task % parts * per_part;
             let range = first..(first + per_part).min(panels);
-            let Ok(a) = Scratch::new::<T>(rows.next_multiple_of(mr) * block.kb) else {
+            let Ok(a) = Scratch::new::<T>(rows.next_multiple_of(mr) * block.kb + SLACK) else {
                 failed.store(true, Relaxed);
                 return;
             };
