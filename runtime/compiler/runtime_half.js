@@ -470,6 +470,12 @@ export function fnOn(f, text, receiver) {
   return fn(f, text, receiver);
 }
 
+/** `f` may keep a function that it gets. `confined`: what it gives is only called. */
+export function keeps(f, confined) {
+  if (callbacks.has(f) || f === A.reduce) return false;
+  return counts.lends?.get(f) === undefined || (counts.lends.get(f) === "wraps" && !confined);
+}
+
 /** Operands of a call of `f`; gives the last one. */
 export function ask(f, ...operands) {
   for (const v of operands) {

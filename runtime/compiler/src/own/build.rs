@@ -25,6 +25,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
                 destructured: false,
                 rest: false,
                 in_loop: false,
+                declared: 0,
                 redeclared: !scoping.symbol_redeclarations(id).is_empty(),
                 assigned: 0,
                 managed_values: 0,
@@ -175,6 +176,7 @@ impl<'a> Builder<'a> {
         var.kind = kind;
         var.pattern |= pattern;
         var.in_loop |= in_loop;
+        var.declared = var.declared.max(id.span.end);
         Some(sym)
     }
 
@@ -396,6 +398,14 @@ impl<'a> Builder<'a> {
             .map(|d| {
                 let target = self.binding_target(&d.id, kind, insertable);
                 let init = d.init.as_ref().map(|e| self.expr(e));
+                let vars = match &target {
+                    Target::Var(sym, _) => std::slice::from_ref(sym),
+                    Target::Pattern(pattern) => &pattern.vars,
+                    _ => &[],
+                };
+                for &sym in vars {
+                    self.tree.vars[sym].declared = d.span.end;
+                }
                 Declarator { target, init, span: span(d.span) }
             })
             .collect()

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use super::escape::Escape;
 use super::liveness::{self, Liveness};
 use super::names::Names;
 use super::tree::*;
@@ -18,7 +19,7 @@ pub(crate) const MARK: &str = "/*$own*/";
 pub(crate) const TOKEN_MARK: &str = "/*$own!*/";
 
 /// Edits that put counting into `source`.
-pub(crate) fn insert(source: &str, tree: &Tree, names: &Names) -> Edits {
+pub(crate) fn insert(source: &str, tree: &Tree, names: &Names, escape: &Escape) -> Edits {
     let mut edits = Edits::default();
     let mut seq = 0;
     for (id, unit) in tree.units.iter().enumerate() {
@@ -33,6 +34,7 @@ pub(crate) fn insert(source: &str, tree: &Tree, names: &Names) -> Edits {
             source,
             tree,
             names,
+            escape,
             unit,
             id,
             live,
@@ -97,6 +99,7 @@ struct Inserter<'t> {
     source: &'t str,
     tree: &'t Tree,
     names: &'t Names,
+    escape: &'t Escape,
     unit: &'t Unit,
     id: UnitId,
     live: Liveness,
@@ -294,6 +297,7 @@ impl<'t> Inserter<'t> {
             if matches!(
                 self.var(sym).mode,
                 Mode::Slot { entry: true }
+                    | Mode::Lent { entry: true }
                     | Mode::Kept { entry: true }
                     | Mode::Shared { entry: true }
             ) {
@@ -317,7 +321,7 @@ impl<'t> Inserter<'t> {
         let take = self.own(if var.rest { "lit" } else { "hold" });
         let name = &var.name;
         match var.mode {
-            Mode::Slot { .. } | Mode::Cell => {
+            Mode::Slot { .. } | Mode::Cell | Mode::Lent { .. } => {
                 let slot = self.slot_of(sym);
                 if fresh {
                     format!("{slot} = {take}({name});")
@@ -722,7 +726,7 @@ impl<'t> Inserter<'t> {
         match var.mode {
             Mode::Shared { .. } if var.imported => named(true),
             Mode::Plain | Mode::Shared { .. } => Operand::default(),
-            Mode::Borrowed | Mode::Kept { .. } => named(true),
+            Mode::Borrowed | Mode::Kept { .. } | Mode::Lent { .. } => named(true),
             Mode::Slot { .. } if !self.unstable.contains(&sym) => {
                 let slot = self.slot_of(sym);
                 self.busy.push(slot.clone());
@@ -958,7 +962,11 @@ impl<'t> Inserter<'t> {
     fn may_be_unshared(&self, sym: Sym) -> bool {
         let var = self.var(sym);
         match var.mode {
-            Mode::Slot { .. } | Mode::Borrowed | Mode::Cell | Mode::Kept { .. } => true,
+            Mode::Slot { .. }
+            | Mode::Borrowed
+            | Mode::Cell
+            | Mode::Lent { .. }
+            | Mode::Kept { .. } => true,
             Mode::Shared { .. } => var.imported,
             Mode::Plain => false,
         }
@@ -1113,7 +1121,7 @@ impl<'t> Inserter<'t> {
         match target {
             Target::Var(sym, at) => match self.var(*sym).mode {
                 Mode::Plain => self.value(value),
-                Mode::Slot { .. } | Mode::Cell => {
+                Mode::Slot { .. } | Mode::Cell | Mode::Lent { .. } => {
                     let var = self.var(*sym);
                     let fresh = first && !var.in_loop && var.kind != VarKind::Var;
                     let name = self.slot_of(*sym);
@@ -1356,19 +1364,48 @@ impl<'t> Inserter<'t> {
                 named.push(text);
             }
         }
+        let escaping = self.escaping(call);
         let ticket = self.tickets.last().cloned().flatten();
-        if (check || always || ticket.is_some())
+        if (check || always || escaping.is_some() || ticket.is_some())
             && let Some(last) = call.args.last()
         {
             let names: String = named.iter().map(|t| format!("{t}, ")).collect();
             let (mut pre, mut post) = (format!("{ask}{names}"), ")");
+            if let Some((confined, slots)) = escaping {
+                let keeps = self.own("keeps");
+                pre = format!("({keeps}({function}, {confined}) && ({slots} = void 0), {pre}");
+                post = "))";
+            }
             if let Some(token) = ticket {
                 let (ticket, new) = (self.own("ticket"), self.own("token"));
                 pre = format!("{ticket}({token} = {new}(), {function}, {pre}");
-                post = "))";
+                post = if post == "))" { ")))" } else { "))" };
             }
             self.wrap(n, last.value.span, &pre, post);
         }
+    }
+
+    /// Slots of variables that closures among the operands capture, if those are confined only
+    /// as long as the callee does not keep them.
+    fn escaping(&self, call: &Call) -> Option<(bool, String)> {
+        let mut slots = BTreeSet::new();
+        let mut confined = true;
+        for a in &call.args {
+            let mut e = &a.value;
+            while let Kind::Paren(inner) = &e.kind {
+                e = inner;
+            }
+            let Kind::Function(unit) = e.kind else { continue };
+            let Some(Some(result)) = self.escape.confined(self.tree, unit) else { continue };
+            confined &= result;
+            for &(sym, user) in &self.tree.uses {
+                if user == unit && matches!(self.var(sym).mode, Mode::Lent { .. }) {
+                    slots.insert(self.names.slot(sym));
+                }
+            }
+        }
+        let slots = slots.into_iter().collect::<Vec<_>>().join(" = ");
+        (!slots.is_empty()).then_some((confined, slots))
     }
 
     /// What makes the present call's token around its callee, where it has no arguments.
@@ -1403,7 +1440,12 @@ impl<'t> Inserter<'t> {
         let args_uncounted = call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value));
         let ignored = matches!(result, Result_::Ignored);
         let ticket = self.tickets.last().cloned().flatten();
-        if receiver_plain && args_uncounted && (!claims || ignored) && ticket.is_none() {
+        if receiver_plain
+            && args_uncounted
+            && (!claims || ignored)
+            && ticket.is_none()
+            && self.escaping(call).is_none()
+        {
             self.member(member);
             call.args.iter().for_each(|a| self.value(&a.value));
             return None;
@@ -1462,6 +1504,7 @@ impl<'t> Inserter<'t> {
         let ignored =
             matches!(result, Result_::Ignored) && matches!(call.callee.kind, Kind::Global);
         if (looked || ignored)
+            && self.escaping(call).is_none()
             && self.is_uncounted(&call.callee)
             && call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value))
         {
@@ -1493,6 +1536,7 @@ impl<'t> Inserter<'t> {
 
     /// A call that is left as it stands: everything it gets is shared.
     fn opaque_call(&mut self, call: &'t Call) {
+        self.give_away(call);
         match &call.callee.kind {
             Kind::Member(m) => {
                 self.share(&m.object);
@@ -1502,6 +1546,17 @@ impl<'t> Inserter<'t> {
             _ => self.value(&call.callee),
         }
         call.args.iter().for_each(|a| self.share(&a.value));
+    }
+
+    /// Closures among the operands of a call that nobody can be asked about.
+    fn give_away(&mut self, call: &'t Call) {
+        if let Some((_, slots)) = self.escaping(call)
+            && let Some(last) = call.args.last()
+        {
+            let n = self.next();
+            let pre = format!("({slots} = void 0, ");
+            self.wrap(n, last.value.span, &pre, ")");
+        }
     }
 
     fn opaque_callee(&mut self, e: &'t Expr) {
@@ -1661,6 +1716,7 @@ impl<'t> Inserter<'t> {
         match &e.kind {
             Kind::Call(call) => {
                 self.links(&call.callee, true);
+                self.give_away(call);
                 call.args.iter().for_each(|a| self.share(&a.value));
             }
             Kind::Member(m) => {

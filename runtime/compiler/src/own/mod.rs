@@ -4,6 +4,7 @@
 //! (edits). Invariant: what is not understood is left alone, and then shared.
 
 mod build;
+mod escape;
 mod insert;
 mod liveness;
 mod modes;
@@ -38,8 +39,10 @@ pub(crate) fn run<'a>(
         return Ok(None);
     }
     modes::decide(&mut tree, script);
+    let escape = escape::Escape::analyse(&tree);
+    escape.lend(&mut tree);
     let names = names::Names::new(source, &tree);
-    let mut edits = insert::insert(source, &tree, &names);
+    let mut edits = insert::insert(source, &tree, &names, &escape);
     if edits.is_empty() {
         return Ok(None);
     }

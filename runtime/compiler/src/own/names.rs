@@ -21,7 +21,7 @@ impl Names {
         let mut slots: HashMap<Sym, String> = HashMap::new();
         let mut taken: HashMap<&str, u32> = HashMap::new();
         for (sym, var) in tree.vars.iter().enumerate() {
-            if matches!(var.mode, Mode::Slot { .. } | Mode::Cell) {
+            if matches!(var.mode, Mode::Slot { .. } | Mode::Cell | Mode::Lent { .. }) {
                 let count = taken.entry(&var.name).or_default();
                 let suffix = if *count > 0 { format!("_{count}") } else { String::new() };
                 *count += 1;

@@ -85,6 +85,8 @@ pub(crate) enum Mode {
     Cell,
     /// Keeps what it gets for ever: no release follows. `entry`: a parameter, retained at entry.
     Kept { entry: bool },
+    /// Captured by closures that do not outlive the call: a slot, dropped when the call ends.
+    Lent { entry: bool },
     /// Others can see it: whatever is stored is shared. `entry`: a parameter, shared at entry.
     Shared { entry: bool },
 }
@@ -108,6 +110,8 @@ pub(crate) struct Var {
     /// A rest parameter or the rest of a pattern: a fresh container.
     pub rest: bool,
     pub in_loop: bool,
+    /// Offset at which its declaration has happened.
+    pub declared: u32,
     /// Declared more than once, or together with a function or parameter.
     pub redeclared: bool,
     /// Assignments besides the initialiser.

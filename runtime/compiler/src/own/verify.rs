@@ -408,7 +408,8 @@ impl Walk<'_> {
     }
 
     fn check(&mut self, sym: Sym, state: &State, at: u32) {
-        if self.tree.vars[sym].unit != self.id {
+        // A captured variable's slot may be given up while the variable lives on.
+        if self.tree.vars[sym].unit != self.id || self.tree.vars[sym].captured {
             return;
         }
         let read = self.name(sym).to_owned();

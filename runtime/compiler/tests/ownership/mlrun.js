@@ -1,7 +1,7 @@
 // A small stand-in for the library "mlrun": enough operations for the programs of the tests, on
 // plain arrays, with counted handles that complain when they are used after their release.
 
-import { adopt, configure, given } from "../../runtime_half.js";
+import { adopt, configure, drop, given, own } from "../../runtime_half.js";
 
 let live = 0;
 let liveBytes = 0;
@@ -179,10 +179,14 @@ function join(list, fresh) {
 const mseLoss = library((a, b) => given(make([], [Tensor.data(a).reduce((s, x, i) => s + (x - Tensor.data(b)[i]) ** 2, 0) / Tensor.data(a).length])));
 const softmax = library((a) => given(operations.exp(a)));
 export const nn = { functional: { mseLoss, softmax } };
-export const noGrad = (f) => f();
-export const tidy = (f) => f();
-export const valueAndGrad = (f) => (w) => [f(w), operations.mul(w, 0)];
-export const grad = (f) => (w) => (f(w), operations.mul(w, 0));
+export const noGrad = library((f) => f());
+export const tidy = library((f) => f());
+export const valueAndGrad = library((f) => library((w) => {
+  const loss = own(f(w), f);
+  return given(adopt([loss, operations.mul(w, 0)]));
+}));
+export const grad = library((f) => library((w) => (drop(own(f(w), f)), given(operations.mul(w, 0)))));
+const lends = new Map([[noGrad, "calls"], [tidy, "calls"], [valueAndGrad, "wraps"], [grad, "wraps"]]);
 
 export const memoryStats = () => ({
   liveTensors: live, liveBytes, peakBytes,
@@ -202,5 +206,5 @@ function died(container) {
 configure({
   dead: (what) => violate(`container ${what}`), died,
   is: Tensor.is, shared: Tensor.isShared, share: Tensor.share, retain: Tensor.retain, release: Tensor.release,
-  operations: follows,
+  operations: follows, lends,
 });

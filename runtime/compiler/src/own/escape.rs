@@ -1,0 +1,150 @@
+//! Which closures cannot outlive the call that makes them.
+//!
+//! A captured variable that is assigned once is kept for ever unless every closure over it is
+//! confined: called on the spot, bound to a constant that is only called, or handed to a callee
+//! that is asked at run time whether it keeps what it gets. Then the variable gets a slot that
+//! is dropped when the call ends; the slot is emptied where a closure gets away after all.
+//! Deliberately not here: function declarations and closures inside closures, which escape.
+
+use std::collections::HashMap;
+
+use super::tree::*;
+
+/// Where a function expression stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Called,
+    /// The value of a constant.
+    Bound(Sym),
+    /// An operand of a call; `confined`: what the call gives is only called.
+    Operand {
+        result: Outcome,
+    },
+    Elsewhere,
+}
+
+/// What happens to the result of a call that got a closure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Called,
+    Bound(Sym),
+    Elsewhere,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Escape {
+    places: HashMap<UnitId, Place>,
+    reads: HashMap<Sym, u32>,
+    calls: HashMap<Sym, u32>,
+}
+
+impl Escape {
+    pub fn analyse(tree: &Tree) -> Self {
+        let mut result = Self::default();
+        for unit in &tree.units {
+            for s in &unit.body {
+                result.statement(s);
+            }
+        }
+        result
+    }
+
+    fn statement(&mut self, s: &Stmt) {
+        let mut bound = HashMap::new();
+        super::modes::each_declarator(s, &mut |d| {
+            if let (Target::Var(sym, _), Some(init)) = (&d.target, &d.init) {
+                bound.insert(init.span.start, *sym);
+            }
+        });
+        super::modes::each_expr(s, &mut |e, position| {
+            let place = match bound.get(&e.span.start) {
+                Some(&sym) if position == super::modes::Position::Managed => Place::Bound(sym),
+                _ => Place::Elsewhere,
+            };
+            self.expr(e, place);
+        });
+    }
+
+    fn expr(&mut self, e: &Expr, place: Place) {
+        match &e.kind {
+            Kind::Function(unit) => {
+                // A function that is seen in two places is not confined.
+                let known = self.places.insert(*unit, place);
+                if known.is_some_and(|k| k != place) {
+                    self.places.insert(*unit, Place::Elsewhere);
+                }
+            }
+            Kind::Read(sym) => {
+                *self.reads.entry(*sym).or_default() += 1;
+                if place == Place::Called {
+                    *self.calls.entry(*sym).or_default() += 1;
+                }
+            }
+            Kind::Paren(inner) => self.expr(inner, place),
+            Kind::Call(call) => {
+                let result = match place {
+                    Place::Called => Outcome::Called,
+                    Place::Bound(sym) => Outcome::Bound(sym),
+                    _ => Outcome::Elsewhere,
+                };
+                self.expr(&call.callee, Place::Called);
+                let spread = call.args.iter().any(|a| a.spread);
+                for a in &call.args {
+                    let place = if spread { Place::Elsewhere } else { Place::Operand { result } };
+                    self.expr(&a.value, place);
+                }
+            }
+            _ => e.children(&mut |c| self.expr(c, Place::Elsewhere)),
+        }
+    }
+
+    fn only_called(&self, tree: &Tree, sym: Sym) -> bool {
+        let var = &tree.vars[sym];
+        var.kind == VarKind::Const
+            && !var.captured
+            && !var.exported
+            && !var.exposed
+            && !var.redeclared
+            && self.reads.get(&sym) == self.calls.get(&sym)
+    }
+
+    /// `Some(None)`: confined. `Some(Some(confined))`: depends on the callee; `confined` tells
+    /// whether what it gives is only called. `None`: escapes.
+    pub fn confined(&self, tree: &Tree, unit: UnitId) -> Option<Option<bool>> {
+        let closure = &tree.units[unit];
+        if closure.is_async || closure.is_generator || closure.left_alone.is_some() {
+            return None;
+        }
+        match self.places.get(&unit)? {
+            Place::Called => Some(None),
+            Place::Bound(sym) => self.only_called(tree, *sym).then_some(None),
+            Place::Operand { result } => Some(Some(match result {
+                Outcome::Called => true,
+                Outcome::Bound(sym) => self.only_called(tree, *sym),
+                Outcome::Elsewhere => false,
+            })),
+            Place::Elsewhere => None,
+        }
+    }
+
+    /// Captured constants whose closures are all confined get a slot.
+    pub fn lend(&self, tree: &mut Tree) {
+        for sym in 0..tree.vars.len() {
+            let var = &tree.vars[sym];
+            let Mode::Kept { entry } = var.mode else { continue };
+            let local = tree.units[var.unit].kind != UnitKind::Program || var.in_loop;
+            if var.exported || !var.captured || !local || tree.units[var.unit].is_generator {
+                continue;
+            }
+            let confined = tree.uses.iter().filter(|(s, _)| *s == sym).all(|&(_, user)| {
+                user == var.unit
+                    || tree.units[user].parent == Some(var.unit)
+                        && tree.units[user].span.start >= var.declared
+                        && self.confined(tree, user).is_some()
+            });
+            if confined {
+                tree.vars[sym].mode = Mode::Lent { entry };
+            }
+        }
+    }
+}
