@@ -99,6 +99,25 @@ pub fn op_tensor_track(
     count: u32,
 ) {
     let state = TensorState::of(&state.borrow()).clone();
+    watch_all(scope, &state, handles, ids, count);
+    // Whoever still holds the handles keeps them from the collection below.
+    if let Some(length) = v8::String::new(scope, "length") {
+        let none = v8::Integer::new(scope, 0);
+        handles.set(scope, length.into(), none.into());
+    }
+    report_external(&state, scope);
+    pace(&state, scope);
+}
+
+fn watch_all(
+    scope: &mut v8::PinScope,
+    state: &Rc<TensorState>,
+    handles: v8::Local<v8::Array>,
+    ids: &[u8],
+    count: u32,
+) {
+    // Its end drops the local references to the handles.
+    v8::scope!(let scope, scope);
     let ids: Vec<f64> = ids
         .chunks_exact(8)
         .take(count as usize)
@@ -114,7 +133,7 @@ pub fn op_tensor_track(
         else {
             continue;
         };
-        let finalizer_state = Rc::downgrade(&state);
+        let finalizer_state = Rc::downgrade(state);
         let weak = v8::Weak::with_finalizer(
             scope,
             handle,
@@ -126,8 +145,6 @@ pub fn op_tensor_track(
         );
         state.nursery.watch(id, weak);
     }
-    report_external(&state, scope);
-    pace(&state, scope);
 }
 
 fn finalize(state: &TensorState, id: HeapId) {
