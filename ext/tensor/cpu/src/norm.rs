@@ -201,7 +201,7 @@ pub unsafe fn backward(threads: &Threads, rows: Rows, b: Backward) -> Result<(),
         }
     });
     for (offset, out) in [(0, b.gw), (n, b.gb)] {
-        let Some(out) = out else { continue };
+        let Some(out) = out.map(SyncPtr) else { continue };
         threads.split(n, GRAIN / groups.max(1), |range| {
             for i in range {
                 let mut total = 0f64;
@@ -209,7 +209,7 @@ pub unsafe fn backward(threads: &Threads, rows: Rows, b: Backward) -> Result<(),
                     // SAFETY: every group wrote its place.
                     total += unsafe { *to.get().add(group * 2 * n + offset + i) } as f64;
                 }
-                let at = SyncPtr(out).get().wrapping_add(i);
+                let at = out.get().wrapping_add(i);
                 // SAFETY: weight and bias gradients have `n` numbers.
                 unsafe { *at = total as f32 };
             }
