@@ -32,6 +32,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
                 managed_uses: 0,
                 aliased: false,
                 mode: Mode::Plain,
+                lent: false,
             }
         })
         .collect();

@@ -127,11 +127,16 @@ impl Escape {
         }
     }
 
-    /// Captured constants whose closures are all confined get a slot.
+    /// Captured variables whose closures are all confined get a slot.
     pub fn lend(&self, tree: &mut Tree) {
         for sym in 0..tree.vars.len() {
             let var = &tree.vars[sym];
-            let Mode::Kept { entry } = var.mode else { continue };
+            let cell = var.mode == Mode::Cell;
+            let entry = match var.mode {
+                Mode::Kept { entry } => entry,
+                Mode::Cell => false,
+                _ => continue,
+            };
             let local = tree.units[var.unit].kind != UnitKind::Program || var.in_loop;
             if var.exported || !var.captured || !local || tree.units[var.unit].is_generator {
                 continue;
@@ -139,10 +144,12 @@ impl Escape {
             let confined = tree.uses.iter().filter(|(s, _)| *s == sym).all(|&(_, user)| {
                 user == var.unit
                     || tree.units[user].parent == Some(var.unit)
-                        && tree.units[user].span.start >= var.declared
+                        && (cell || tree.units[user].span.start >= var.declared)
                         && self.confined(tree, user).is_some()
             });
-            if confined {
+            if confined && cell {
+                tree.vars[sym].lent = true;
+            } else if confined {
                 tree.vars[sym].mode = Mode::Lent { entry };
             }
         }

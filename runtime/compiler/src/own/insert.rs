@@ -233,13 +233,22 @@ impl<'t> Inserter<'t> {
         if !declared.is_empty() {
             open = format!("let {};", declared.join(", "));
         }
+        if self.tree.vars.iter().any(|v| v.unit == self.id && v.lent) {
+            open.push_str(&format!("let {}=false;", self.names.escaped()));
+        }
         open.push_str(&entry);
         if self.takes_token() {
             open.insert_str(0, &format!("let {}={}();", self.names.token(), self.own("enter")));
         }
         let mut close = String::new();
-        if !self.slots.is_empty() {
-            let drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
+        let cells: Vec<String> = (0..self.tree.vars.len())
+            .filter(|&s| self.var(s).unit == self.id && self.var(s).lent)
+            .map(|s| self.names.slot(s))
+            .collect();
+        if !self.slots.is_empty() || !cells.is_empty() {
+            let mut drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
+            let escaped = self.names.escaped();
+            drops.extend(cells.iter().map(|s| format!("{escaped}||{own}({s});")));
             open.push_str("try{");
             close = format!("}}finally{{{drops}}}");
         }
@@ -1373,7 +1382,7 @@ impl<'t> Inserter<'t> {
             let (mut pre, mut post) = (format!("{ask}{names}"), ")");
             if let Some((confined, slots)) = escaping {
                 let keeps = self.own("keeps");
-                pre = format!("({keeps}({function}, {confined}) && ({slots} = void 0), {pre}");
+                pre = format!("({keeps}({function}, {confined}) && ({slots}), {pre}");
                 post = "))";
             }
             if let Some(token) = ticket {
@@ -1399,12 +1408,18 @@ impl<'t> Inserter<'t> {
             let Some(Some(result)) = self.escape.confined(self.tree, unit) else { continue };
             confined &= result;
             for &(sym, user) in &self.tree.uses {
-                if user == unit && matches!(self.var(sym).mode, Mode::Lent { .. }) {
-                    slots.insert(self.names.slot(sym));
+                if user != unit || self.var(sym).unit != self.id {
+                    continue;
+                }
+                if matches!(self.var(sym).mode, Mode::Lent { .. }) {
+                    slots.insert(format!("{} = void 0", self.names.slot(sym)));
+                }
+                if self.var(sym).lent {
+                    slots.insert(format!("{} = true", self.names.escaped()));
                 }
             }
         }
-        let slots = slots.into_iter().collect::<Vec<_>>().join(" = ");
+        let slots = slots.into_iter().collect::<Vec<_>>().join(", ");
         (!slots.is_empty()).then_some((confined, slots))
     }
 
@@ -1554,7 +1569,7 @@ impl<'t> Inserter<'t> {
             && let Some(last) = call.args.last()
         {
             let n = self.next();
-            let pre = format!("({slots} = void 0, ");
+            let pre = format!("({slots}, ");
             self.wrap(n, last.value.span, &pre, ")");
         }
     }

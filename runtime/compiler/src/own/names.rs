@@ -66,6 +66,11 @@ impl Names {
         format!("{}t", self.prefix)
     }
 
+    /// Set once a closure over a cell got away.
+    pub fn escaped(&self) -> String {
+        format!("{}e", self.prefix)
+    }
+
     /// A temporary that holds no count.
     pub fn raw(&self, n: usize) -> String {
         format!("{}{n}_", self.prefix)

@@ -123,6 +123,8 @@ pub(crate) struct Var {
     /// Some value it gets may be held by another variable.
     pub aliased: bool,
     pub mode: Mode,
+    /// A cell whose closures do not outlive the call: dropped when the call ends.
+    pub lent: bool,
 }
 
 #[derive(Debug)]

@@ -440,5 +440,13 @@ fn find_globals(e: &Expr, code: &str, into: &mut Vec<(String, u32)>) {
         let name = code.get(e.span.start as usize..e.span.end as usize).unwrap_or("");
         into.push((name.to_owned(), e.span.start));
     }
+    if let Kind::Assign(a) = &e.kind
+        && matches!(a.target, Target::Global)
+    {
+        let rest = code.get(e.span.start as usize..).unwrap_or("");
+        let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+        let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
+        into.push((rest[..end].to_owned(), e.span.start));
+    }
     e.children(&mut |c| find_globals(c, code, into));
 }
