@@ -41,8 +41,10 @@ pub struct Kernels<T: 'static> {
     pub mc: usize,
     /// A packed in columns of `mr` (zero padded).
     pub packed: &'static [TileFn<T>],
-    /// A in place with any strides.
-    pub strided: &'static [TileFn<T>],
+    /// A in place, its rows contiguous.
+    pub rows: &'static [TileFn<T>],
+    /// A in place, its columns contiguous.
+    pub columns: &'static [TileFn<T>],
     /// One row, `wide` columns: products with a vector.
     pub row: TileFn<T>,
     pub wide: usize,
@@ -114,12 +116,14 @@ fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
+/// Where `IN_ROWS`, A is read along its contiguous rows, a pointer for each; else in columns of
+/// contiguous numbers that lie `a_cs` apart. Both need no address arithmetic per row.
+///
 /// # Safety
-/// As [`TileFn`]; `a_rs` and `a_cs` replace the tile's.
+/// As [`TileFn`]; `a_cs` replaces the tile's.
 #[inline(always)]
-unsafe fn tile<V: Vector, const MR: usize, const NV: usize>(
+unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const IN_ROWS: bool>(
     t: &Tile<V::Elem>,
-    a_rs: isize,
     a_cs: isize,
 ) {
     // SAFETY: the caller vouches for the operands' extents and the instruction set; reads and
@@ -133,14 +137,16 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize>(
             prefetch(t.c.wrapping_offset(i * t.c_rs));
             prefetch(t.c.wrapping_offset(i * t.c_rs + (NV * V::LANES) as isize - 1));
         }
-        for _ in 0..t.k {
+        let row: [*const V::Elem; MR] =
+            std::array::from_fn(|i| t.a.wrapping_offset(i as isize * t.a_rs));
+        for p in 0..t.k {
             let mut bv = [V::splat(zero); NV];
             for (j, v) in bv.iter_mut().enumerate() {
                 *v = V::load(b.add(j * V::LANES));
             }
-            for (i, row) in acc.iter_mut().enumerate() {
-                let av = V::splat(*a.offset(i as isize * a_rs));
-                for (j, v) in row.iter_mut().enumerate() {
+            for (i, line) in acc.iter_mut().enumerate() {
+                let av = V::splat(if IN_ROWS { *row[i].add(p) } else { *a.add(i) });
+                for (j, v) in line.iter_mut().enumerate() {
                     *v = av.fma(bv[j], *v);
                 }
             }
@@ -204,21 +210,28 @@ macro_rules! tile_fns {
             #[target_feature(enable = $feature)]
             unsafe fn packed<const R: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, R, $nv>(t, 1, MR as isize) }
+                unsafe { tile::<$v, R, $nv, false>(t, MR as isize) }
             }
             /// # Safety
             /// As [`TileFn`].
             #[target_feature(enable = $feature)]
-            unsafe fn strided<const R: usize>(t: &Tile<$t>) {
+            unsafe fn in_rows<const R: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, R, $nv>(t, t.a_rs, t.a_cs) }
+                unsafe { tile::<$v, R, $nv, true>(t, 1) }
+            }
+            /// # Safety
+            /// As [`TileFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn in_columns<const R: usize>(t: &Tile<$t>) {
+                // SAFETY: passed on to the caller.
+                unsafe { tile::<$v, R, $nv, false>(t, t.a_cs) }
             }
             /// # Safety
             /// As [`TileFn`].
             #[target_feature(enable = $feature)]
             unsafe fn row(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, 1, $wide>(t, t.a_rs, t.a_cs) }
+                unsafe { tile::<$v, 1, $wide, false>(t, t.a_cs) }
             }
             /// # Safety
             /// As [`DotFn`].
@@ -240,7 +253,8 @@ macro_rules! tile_fns {
                 kc: $kc,
                 mc: $mc,
                 packed: &[$(packed::<$mr>),*],
-                strided: &[$(strided::<$mr>),*],
+                rows: &[$(in_rows::<$mr>),*],
+                columns: &[$(in_columns::<$mr>),*],
                 row,
                 wide: <$v as Vector>::LANES * $wide,
                 dot: dots,

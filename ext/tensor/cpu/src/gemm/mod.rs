@@ -131,6 +131,11 @@ struct Job<T> {
 }
 
 impl<T: Gemm> Job<T> {
+    /// Whether tiles can read A where it lies.
+    fn in_place(&self) -> bool {
+        self.a.cs == 1 || self.a.rs == 1 || self.shape.m == 1
+    }
+
     /// # Safety
     /// As [`gemm`].
     unsafe fn run(&self, threads: &Threads) -> Result<(), NoScratch> {
@@ -140,7 +145,7 @@ impl<T: Gemm> Job<T> {
         unsafe {
             if m <= 4 && self.b.rs == 1 && self.b.cs != 1 {
                 self.dots(threads)
-            } else if work <= DIRECT_WORK || (m <= 4 && self.b.cs == 1) {
+            } else if self.in_place() && (work <= DIRECT_WORK || (m <= 4 && self.b.cs == 1)) {
                 self.direct(threads, work)
             } else {
                 self.blocked(threads)

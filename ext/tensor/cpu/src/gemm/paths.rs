@@ -48,7 +48,7 @@ impl<T: Gemm> Job<T> {
     /// Small products: A in place, B in place where its rows are contiguous.
     ///
     /// # Safety
-    /// As [`gemm`].
+    /// As [`gemm`]; A has contiguous rows or columns, or one row.
     pub(super) unsafe fn direct(&self, threads: &Threads, work: usize) -> Result<(), NoScratch> {
         let Shape { m, n, k } = self.shape;
         let kernels = T::kernels();
@@ -132,7 +132,10 @@ impl<T: Gemm> Job<T> {
                     cols: width.min(n - at),
                     add: self.add,
                 };
-                let f = if wide { kernels.row } else { kernels.strided[count - 1] };
+                let of_rows = if self.a.cs == 1 { kernels.rows } else { kernels.columns };
+                // A single row is a column of one number at a time, whatever its strides.
+                let of_rows = if count == 1 { kernels.columns } else { of_rows };
+                let f = if wide { kernels.row } else { of_rows[count - 1] };
                 // SAFETY: `count` rows and `cols` columns lie inside the product; B has a full
                 // panel, in place or packed.
                 unsafe { f(&tile) };
