@@ -460,6 +460,15 @@ export function askOn(f, text, receiver, ...operands) {
   return askFetched(f, text, receiver, ...operands);
 }
 
+const seen = new Set([
+  A.push, A.unshift, A.includes, A.indexOf, A.forEach, A.some, A.every, A.findIndex,
+]);
+
+/** `askOn` where nobody counts the result: for methods whose result needs no counting. */
+export function askSeen(f, text, receiver, ...operands) {
+  return seen.has(f) ? askOn(f, text, receiver, ...operands) : askFetched(f, text, receiver, ...operands);
+}
+
 /** `askOn` for a call without operands. */
 export function fnOn(f, text, receiver) {
   transfer = frame = undefined;

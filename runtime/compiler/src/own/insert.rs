@@ -1497,7 +1497,11 @@ impl<'t> Inserter<'t> {
         } else {
             // Library methods that are known by what they do need their result to pass by.
             let known = operand.check && claims;
-            let ask = self.own(if known { "askOn" } else { "askFetched" });
+            let ask = self.own(match (known, operand.check) {
+                (true, _) => "askOn",
+                (false, true) => "askSeen",
+                (false, false) => "askFetched",
+            });
             let ask = format!("{ask}({function}, {text}, ");
             self.arguments(call, &function, &ask, named, true);
             let fetch = format!("{}({function} = ", self.own("call"));

@@ -1,10 +1,10 @@
-export async function task(x, n) {let $0acc, $0n, $0x, $1, $1_;$0x = $own.hold(x);$0n = $own.hold(n);$own.hold(this);try{
+export async function task(x, n) {let $t=$own.enter();let $0acc, $0n, $0x, $1, $1_, $2_, $3_;$0x = $own.hold(x);$0n = $own.hold(n);$own.hold(this);try{
   let acc = ($0acc = $own.hold(x));;$0x = $own.drop($0x);
-  for (let i = 0; i < n; i++) acc = ($0acc = $own.put($own.own($own.call($1_ = acc.add, acc, $own.askOn($1_, "acc.add", acc, ($1 = $own.hold(await $own.share(next(i)))))), $1_), $0acc), $1 = $own.drop($1), $0acc);$0n = $own.drop($0n);
-  return $own.leave(acc, $0acc = void 0);
-}finally{$own.drop($0acc);$own.drop($0n);$own.drop($0x);$own.drop($1);}/*$own*/}
+  for (let i = 0; i < n; i++) acc = ($0acc = $own.put($own.own($own.call($1_ = acc.add, acc, $own.askOn($1_, "acc.add", acc, ($1 = $own.claim(await $own.call($3_ = next, void 0, $own.ticket($2_ = $own.token(), $3_, $own.askFetched($3_, "next", i))), $2_)))), $1_), $0acc), $1 = $own.drop($1), $0acc);$0n = $own.drop($0n);
+  return $own.done($t, acc, $0acc = void 0);
+}finally{$own.drop($0acc);$own.drop($0n);$own.drop($0x);$own.drop($1);}/*$own!*/}
 export function* batches(x, n) {let $1_;
-  for (let i = 0; i < n; i++) yield $own.share($own.call($1_ = x.narrow, x, 0, i, $own.askFetched($1_, "x.narrow", x, 1)));
+  for (let i = 0; i < n; i++) yield $own.share($own.call($1_ = x.narrow, x, 0, i, $own.askSeen($1_, "x.narrow", x, 1)));
 }
 
 import * as $own from "ext:mlrun/ownership.js";
