@@ -1,6 +1,6 @@
 // What a program may know and say about tensor memory.
 
-import { buffer, describe, numbers, ops } from "ext:mlrun_tensor/00_handle.js";
+import { buffer, describe, numbers, ops, track } from "ext:mlrun_tensor/00_handle.js";
 
 /** Counts and bytes right now; never collects. */
 export function memoryStats() {
@@ -31,6 +31,7 @@ export function setMemoryLimit(bytes) {
 
 /** A full collection now. */
 export function gc() {
+  track();
   ops.op_tensor_collect();
 }
 

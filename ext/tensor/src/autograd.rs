@@ -26,8 +26,9 @@ pub fn op_tensor_requires_grad(state: &OpState, id: f64, on: bool) -> Result<(),
         (Edge::None, true) => t.edge = Edge::Leaf(Rc::new(Leaf::default())),
         (Edge::Leaf(_), false) => t.edge = Edge::None,
         (Edge::Node(..), false) => {
-            return Err(Error::autograd("only a leaf can stop requiring a gradient, use detach()")
-                .into());
+            return Err(
+                Error::autograd("only a leaf can stop requiring a gradient, use detach()").into()
+            );
         }
         _ => {}
     }
@@ -57,7 +58,8 @@ pub fn op_tensor_set_grad(state: &OpState, id: f64, value: f64) -> Result<(), Te
             return if value == 0.0 {
                 Ok(())
             } else {
-                Err(Error::autograd("only a leaf that requires a gradient can be given one"))
+                Err(Error::autograd("only a leaf that requires a gradient can be given one")
+                    .in_op("grad"))
             };
         };
         let grad = if value == 0.0 {
@@ -104,7 +106,8 @@ fn root(state: &TensorState, id: f64, seed: f64) -> Result<(Tensor, Tensor), Ten
         if !t.requires_grad() {
             return Err(Error::autograd(
                 "the tensor does not require a gradient and was not computed from one that does",
-            ));
+            )
+            .in_op("backward"));
         }
         let seed = if seed != 0.0 {
             let g = heap.get(HeapId::from_f64(seed)).map_err(name)?;
@@ -124,7 +127,8 @@ fn root(state: &TensorState, id: f64, seed: f64) -> Result<(Tensor, Tensor), Ten
                 "a tensor of shape {:?} needs a gradient as argument, only one of 1 element does \
                  without",
                 t.shape()
-            )));
+            ))
+            .in_op("backward"));
         };
         Ok((t.clone(), seed))
     })

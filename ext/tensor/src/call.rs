@@ -130,8 +130,8 @@ pub fn op_tensor_call(
             raw[..pairs].chunks_exact(2).filter(|p| p[0] == TENSOR).map(|p| p[1]).collect();
         state.with_heap(&ids, |heap| {
             let args = read_args(heap, &raw[..pairs], row.name())?;
-            let attrs = attr::decode(row.def().attrs, &raw[pairs..])
-                .map_err(|e| e.in_op(row.name()))?;
+            let attrs =
+                attr::decode(row.def().attrs, &raw[pairs..]).map_err(|e| e.in_op(row.name()))?;
             state.engine.call(row, &args, &attrs)
         })?
     };

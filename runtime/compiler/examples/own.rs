@@ -1,5 +1,7 @@
 //! Compiles files with the ownership pass: `own OUT_DIR FILE...`; for looking at what is emitted.
 
+#![allow(clippy::disallowed_methods)] // reads test programs, not modules
+
 use mlrun_compiler::{FrameStyle, Options, Ownership, SourceType, compile};
 
 fn main() {

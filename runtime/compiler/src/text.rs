@@ -70,11 +70,6 @@ impl Edits {
         self.edits.push(Edit { start: at, end: at, rank, text: text.into(), origin });
     }
 
-    /// Replaces a span by spaces, keeping line ends and columns.
-    pub fn blank(&mut self, source: &str, start: u32, end: u32) {
-        self.replace(start, end, blanked(&source[start as usize..end as usize]));
-    }
-
     /// Applies all edits.
     pub fn apply(mut self, source: &str) -> Derived {
         self.edits.sort_by_key(|e| (e.start, e.rank, std::cmp::Reverse(e.end)));
@@ -127,7 +122,7 @@ mod tests {
     fn copied_text_maps_exactly_and_inserted_text_to_its_cause() {
         let source = "let a: T = f(x);";
         let mut edits = Edits::default();
-        edits.blank(source, 5, 8);
+        edits.replace(5, 8, blanked(&source[5..8]));
         edits.insert(11, 0, "own(", 13);
         edits.insert(15, 0, ")", 13);
         let derived = edits.apply(source);

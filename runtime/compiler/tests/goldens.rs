@@ -2,6 +2,8 @@
 //!
 //! `UPDATE_GOLDEN=1` rewrites them. Files under `own/` run with the ownership pass.
 
+#![allow(clippy::disallowed_methods)] // reads test programs, not modules
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

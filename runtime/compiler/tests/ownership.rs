@@ -1,6 +1,8 @@
 //! The ownership pass against its oracle: programs run plain and compiled under node, on a
 //! stand-in heap that complains about any use after release. Skipped, visibly, without node.
 
+#![allow(clippy::disallowed_methods)] // reads test programs, not modules
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

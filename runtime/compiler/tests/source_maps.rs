@@ -1,6 +1,8 @@
 //! Source maps of the goldens: every identifier of the output maps to the same identifier of the
 //! input, at its exact line and column.
 
+#![allow(clippy::disallowed_methods)] // reads test programs, not modules
+
 use std::fs;
 use std::path::Path;
 

@@ -219,6 +219,14 @@ impl Engine {
         attrs: &Attrs,
         donated: u8,
     ) -> Result<Outputs> {
+        if let Some(inputs) = plain_operands(args) {
+            let Arg::Tensor(a) = args[0] else { return Err(Error::argument("no tensor")) };
+            let out = self.result_tensor(op.def(), args, &a.layout.shape, a.dtype, donated)?;
+            let mut outputs: Outputs = smallvec![out];
+            self.run(KernelId::Forward(op), a.dtype, &inputs, &outputs, attrs)?;
+            tape::record(self, op, args, attrs, &mut outputs);
+            return Ok(outputs);
+        }
         let mut dtype = common_dtype(args)?;
         if kind == Kind::Float {
             dtype = dtype.to_float();
@@ -508,7 +516,7 @@ impl Engine {
             KernelId::Forward(Op::Copy),
             dst.dtype,
             &[Input::View(from)],
-            &[dst.clone()],
+            std::slice::from_ref(dst),
             &[],
         )?;
         dst.storage.bump_version();
@@ -626,6 +634,22 @@ fn view(t: &Tensor) -> View<'_> {
 
 fn input(t: &Tensor) -> Input<'_> {
     Input::View(view(t))
+}
+
+/// Inputs of the common case that needs no promotion and no broadcasting: two float tensors of
+/// one dtype and shape, or a float tensor and a number.
+fn plain_operands<'a>(args: &[Arg<'a>]) -> Option<[Input<'a>; 2]> {
+    match args {
+        [Arg::Tensor(a), Arg::Tensor(b)]
+            if a.dtype == b.dtype && a.dtype.is_float() && a.layout.shape == b.layout.shape =>
+        {
+            Some([input(a), input(b)])
+        }
+        [Arg::Tensor(a), Arg::Scalar(s)] if a.dtype.is_float() => {
+            Some([input(a), Input::Scalar(*s)])
+        }
+        _ => None,
+    }
 }
 
 fn replaced<'a>(args: &[Arg<'a>], converted: &'a Converted) -> SmallVec<[Arg<'a>; 3]> {

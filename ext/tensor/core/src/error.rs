@@ -47,7 +47,7 @@ impl Error {
         Error::Argument { op: Cow::Borrowed(""), message: message.into() }
     }
     pub fn autograd(message: impl Into<String>) -> Self {
-        Error::Autograd { op: Cow::Borrowed("backward"), message: message.into() }
+        Error::Autograd { op: Cow::Borrowed(""), message: message.into() }
     }
 
     fn op_mut(&mut self) -> &mut Cow<'static, str> {

@@ -87,7 +87,6 @@ impl Heap {
     }
 
     #[inline]
-
     pub fn get(&self, id: HeapId) -> Result<&Tensor> {
         match self.slots.get(id.index()) {
             Some(slot) if slot.generation == id.generation() => slot.tensor.as_ref(),

@@ -58,7 +58,6 @@ impl Layout {
     }
 
     #[inline]
-
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }

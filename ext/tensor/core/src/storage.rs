@@ -57,7 +57,6 @@ impl Storage {
     }
 
     #[inline]
-
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }

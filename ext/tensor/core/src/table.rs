@@ -290,7 +290,6 @@ impl Op {
     }
 
     #[inline]
-
     pub fn name(self) -> &'static str {
         self.def().name
     }

@@ -332,6 +332,10 @@ fn capture_key(edge: &Edge) -> Option<CaptureKey> {
 /// Walks the tape from `roots`, newest node first. Returns the gradients of `inputs`, in order.
 /// On an error no `grad` has changed.
 pub fn backward(engine: &Engine, pass: Backward) -> Result<Vec<Option<Tensor>>> {
+    walk(engine, pass).map_err(|e| e.in_op("backward"))
+}
+
+fn walk(engine: &Engine, pass: Backward) -> Result<Vec<Option<Tensor>>> {
     let _mode = engine.grad_mode(pass.create_graph);
     let wanted: Vec<Option<CaptureKey>> =
         pass.inputs.unwrap_or_default().iter().map(|t| capture_key(&t.edge)).collect();
@@ -383,7 +387,7 @@ impl Walk {
             Edge::None => {}
             Edge::Leaf(leaf) => {
                 if !capture {
-                    accumulate(engine, &mut self.leaves, leaf, grad, |a, b| Rc::ptr_eq(a, b))?;
+                    accumulate(engine, &mut self.leaves, leaf, grad, Rc::ptr_eq)?;
                 } else {
                     let key = CaptureKey::Leaf(Rc::as_ptr(&leaf));
                     if wanted.contains(&Some(key)) {

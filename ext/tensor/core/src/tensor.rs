@@ -24,19 +24,16 @@ impl Tensor {
     }
 
     #[inline]
-
     pub fn shape(&self) -> &[usize] {
         &self.layout.shape
     }
 
     #[inline]
-
     pub fn ndim(&self) -> usize {
         self.layout.ndim()
     }
 
     #[inline]
-
     pub fn numel(&self) -> usize {
         self.layout.numel()
     }

@@ -1,7 +1,7 @@
 //! `js/00_ops.js` is made from the op table. `UPDATE_GOLDEN=1 cargo test` writes it again.
 
-use mlrun_tensor_core::table::Rule;
 use mlrun_tensor_core::Op;
+use mlrun_tensor_core::table::Rule;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -46,6 +46,7 @@ fn methods() -> String {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods)] // a golden file, not a module
 fn javascript_methods_of_elementwise_rows() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../js/00_ops.js");
     let want = methods();

@@ -314,7 +314,8 @@ fn an_operand_overwritten_while_it_is_read() {
 #[test]
 fn comparisons_and_selection() {
     let e = engine(2);
-    let ops: [(Op, fn(f64, f64) -> bool); 6] = [
+    type Comparison = fn(f64, f64) -> bool;
+    let ops: [(Op, Comparison); 6] = [
         (Op::Eq, |a, b| a == b),
         (Op::Ne, |a, b| a != b),
         (Op::Lt, |a, b| a < b),

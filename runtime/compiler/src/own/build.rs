@@ -407,7 +407,7 @@ impl<'a> Builder<'a> {
                 for &sym in vars {
                     self.tree.vars[sym].declared = d.span.end;
                 }
-                Declarator { target, init, span: span(d.span) }
+                Declarator { target, init }
             })
             .collect()
     }
@@ -1039,7 +1039,6 @@ impl<'a> Builder<'a> {
             optional: c.optional,
             args,
             open,
-            close: c.span.end - 1,
             text: callee_text(&c.callee),
             is_super,
         }))

@@ -184,7 +184,6 @@ pub(crate) struct Call {
     pub args: Vec<Argument>,
     /// Offsets of the parentheses.
     pub open: u32,
-    pub close: u32,
     /// What V8 calls the callee in "x is not a function".
     pub text: String,
     /// `super(...)`.
@@ -307,7 +306,6 @@ pub(crate) enum Over {
 pub(crate) struct Declarator {
     pub target: Target,
     pub init: Option<Expr>,
-    pub span: Span,
 }
 
 #[derive(Debug)]

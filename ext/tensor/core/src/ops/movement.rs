@@ -70,7 +70,7 @@ fn resolve_shape(ints: &[i64], numel: usize, from: &[usize]) -> Result<Dims> {
     }
     let known = checked_numel(&shape)?;
     if let Some(i) = open {
-        if known == 0 || numel % known != 0 {
+        if known == 0 || !numel.is_multiple_of(known) {
             return Err(fail());
         }
         shape[i] = numel / known;

@@ -141,7 +141,7 @@ pub const ADAM_STEP: OpDef = OpDef::new("adamStep", &[arg("tensors")], Rule::Raw
     .no_vjp("changes parameters in place");
 
 fn adam_step(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
-    if args.len() % 4 != 0 {
+    if !args.len().is_multiple_of(4) {
         return Err(Error::argument("takes parameter, gradient and two moments each"));
     }
     // Everything is checked before anything is written.

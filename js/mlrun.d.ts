@@ -1,0 +1,364 @@
+/**
+ * Types of the module "mlrun". Names and meaning are PyTorch's, in camelCase; a shape in a comment
+ * is written `[batch, features]`.
+ */
+declare module "mlrun" {
+  export type DType =
+    | "float32" | "float16" | "bfloat16" | "float64"
+    | "int8" | "uint8" | "int16" | "int32" | "int64" | "bool";
+  export type Device = "cpu";
+  export type Shape = readonly number[];
+  export type TypedArray =
+    | Float32Array | Float64Array | Int8Array | Uint8Array | Uint8ClampedArray
+    | Int16Array | Int32Array | BigInt64Array;
+  /** Nested arrays of numbers, BigInts or booleans, all of one kind and of equal lengths. */
+  export type NestedArray = number | bigint | boolean | readonly NestedArray[];
+  /** What an elementwise op takes beside a tensor; numbers do not change the tensor's dtype. */
+  export type Operand = Tensor | number | bigint | boolean;
+
+  export interface TensorOptions {
+    dtype?: DType;
+    device?: Device;
+    requiresGrad?: boolean;
+  }
+  export interface ReduceOptions {
+    /** Keep reduced dimensions with extent 1. */
+    keepdim?: boolean;
+  }
+  export interface WithIndices {
+    values: Tensor;
+    /** int64 */
+    indices: Tensor;
+  }
+  type Dims = number | readonly number[];
+
+  /** A handle on a tensor in the native heap. Make one with {@link tensor}, {@link zeros}, ... */
+  export class Tensor {
+    private constructor();
+    /** Extents per dimension; frozen. */
+    readonly shape: Shape;
+    readonly dtype: DType;
+    readonly device: Device;
+    readonly ndim: number;
+    /** Number of elements. */
+    readonly size: number;
+    requiresGrad: boolean;
+    readonly isLeaf: boolean;
+    /** Gathered gradient of a leaf. Set it to null to forget it. */
+    grad: Tensor | null;
+    /** Dimensions in reverse order, without a copy. */
+    readonly T: Tensor;
+    readonly isDisposed: boolean;
+
+    /** The only element: a number, for int64 a BigInt where a number would lose bits. */
+    item(): number | bigint | boolean;
+    /** Nested arrays; int64 gives BigInts, bool booleans. */
+    toArray(): any;
+    /** The elements row-major; float16 and bfloat16 as Float32Array. */
+    toTypedArray(): TypedArray;
+    data(): Promise<TypedArray>;
+    toString(): string;
+    [Symbol.toPrimitive](hint: string): number | bigint | boolean | string;
+    [Symbol.iterator](): IterableIterator<Tensor>;
+    /** Frees the handle now; a later use is a ReferenceError that says where this was. */
+    dispose(): void;
+    [Symbol.dispose](): void;
+
+    add(other: Operand): Tensor;
+    sub(other: Operand): Tensor;
+    mul(other: Operand): Tensor;
+    /** Integers give float32. */
+    div(other: Operand): Tensor;
+    pow(other: Operand): Tensor;
+    /** The sign of the divisor, as Python's `%`. */
+    remainder(other: Operand): Tensor;
+    /** Rounded down, as Python's `//`. */
+    floorDivide(other: Operand): Tensor;
+    maximum(other: Operand): Tensor;
+    minimum(other: Operand): Tensor;
+    atan2(other: Operand): Tensor;
+    eq(other: Operand): Tensor;
+    ne(other: Operand): Tensor;
+    lt(other: Operand): Tensor;
+    le(other: Operand): Tensor;
+    gt(other: Operand): Tensor;
+    ge(other: Operand): Tensor;
+    logicalAnd(other: Operand): Tensor;
+    logicalOr(other: Operand): Tensor;
+    logicalNot(): Tensor;
+    bitwiseAnd(other: Operand): Tensor;
+    bitwiseOr(other: Operand): Tensor;
+    bitwiseXor(other: Operand): Tensor;
+    neg(): Tensor;
+    abs(): Tensor;
+    sign(): Tensor;
+    square(): Tensor;
+    exp(): Tensor;
+    expm1(): Tensor;
+    log(): Tensor;
+    log1p(): Tensor;
+    log2(): Tensor;
+    log10(): Tensor;
+    sqrt(): Tensor;
+    rsqrt(): Tensor;
+    reciprocal(): Tensor;
+    sin(): Tensor;
+    cos(): Tensor;
+    tan(): Tensor;
+    asin(): Tensor;
+    acos(): Tensor;
+    atan(): Tensor;
+    sinh(): Tensor;
+    cosh(): Tensor;
+    tanh(): Tensor;
+    sigmoid(): Tensor;
+    relu(): Tensor;
+    leakyRelu(slope?: number): Tensor;
+    elu(alpha?: number): Tensor;
+    gelu(options?: { approximate?: "none" | "tanh" }): Tensor;
+    silu(): Tensor;
+    softplus(options?: { beta?: number; threshold?: number }): Tensor;
+    erf(): Tensor;
+    floor(): Tensor;
+    ceil(): Tensor;
+    /** Halves to even. */
+    round(): Tensor;
+    trunc(): Tensor;
+    isnan(): Tensor;
+    isinf(): Tensor;
+    isfinite(): Tensor;
+    clamp(min?: number | Tensor | null, max?: number | Tensor | null): Tensor;
+    lerp(end: Tensor, weight: number | Tensor): Tensor;
+    where(condition: Tensor, other: Operand): Tensor;
+    maskedFill(mask: Tensor, value: Operand): Tensor;
+
+    sum(dim?: Dims, options?: ReduceOptions): Tensor;
+    mean(dim?: Dims, options?: ReduceOptions): Tensor;
+    amax(dim?: Dims, options?: ReduceOptions): Tensor;
+    amin(dim?: Dims, options?: ReduceOptions): Tensor;
+    argmax(dim?: number, options?: ReduceOptions): Tensor;
+    argmin(dim?: number, options?: ReduceOptions): Tensor;
+    any(dim?: Dims, options?: ReduceOptions): Tensor;
+    all(dim?: Dims, options?: ReduceOptions): Tensor;
+    max(): Tensor;
+    max(dim: number, options?: ReduceOptions): WithIndices;
+    max(other: Tensor): Tensor;
+    min(): Tensor;
+    min(dim: number, options?: ReduceOptions): WithIndices;
+    min(other: Tensor): Tensor;
+    variance(dim?: Dims, options?: ReduceOptions & { correction?: number }): Tensor;
+    std(dim?: Dims, options?: ReduceOptions & { correction?: number }): Tensor;
+
+    /** `[..., m, k] x [..., k, n]`; vectors and batches as in PyTorch. */
+    matmul(other: Tensor): Tensor;
+    dot(other: Tensor): Tensor;
+    outer(other: Tensor): Tensor;
+    tril(diagonal?: number): Tensor;
+    triu(diagonal?: number): Tensor;
+
+    reshape(shape: Shape): Tensor;
+    reshape(...shape: number[]): Tensor;
+    view(shape: Shape): Tensor;
+    view(...shape: number[]): Tensor;
+    flatten(start?: number, end?: number): Tensor;
+    squeeze(dim?: Dims): Tensor;
+    unsqueeze(dim: number): Tensor;
+    expand(shape: Shape): Tensor;
+    expand(...shape: number[]): Tensor;
+    permute(dims: readonly number[]): Tensor;
+    permute(...dims: number[]): Tensor;
+    transpose(a: number, b: number): Tensor;
+    narrow(dim: number, start: number, length: number): Tensor;
+    select(dim: number, index: number): Tensor;
+    split(size: number | readonly number[], dim?: number): Tensor[];
+    chunk(chunks: number, dim?: number): Tensor[];
+    unbind(dim?: number): Tensor[];
+    flip(dims: Dims): Tensor;
+    roll(shifts: Dims, dims?: Dims): Tensor;
+    repeat(...counts: number[]): Tensor;
+    tile(...counts: number[]): Tensor;
+    /** NumPy-style: a number, `"start:stop:step"`, `":"`, `"..."`, null (new axis), a tensor of integers. */
+    index(...specs: (number | string | null | Tensor)[]): Tensor;
+    gather(dim: number, index: Tensor): Tensor;
+    scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor;
+    indexSelect(dim: number, index: Tensor): Tensor;
+    indexAdd(dim: number, index: Tensor, source: Tensor): Tensor;
+    /** This tensor itself where it is contiguous. */
+    contiguous(): Tensor;
+    clone(): Tensor;
+    detach(): Tensor;
+    to(target: DType | Device | { dtype?: DType; device?: Device }): Tensor;
+
+    copy_(source: Tensor): this;
+    fill_(value: Operand): this;
+    zero_(): this;
+    add_(other: Operand): this;
+    sub_(other: Operand): this;
+    mul_(other: Operand): this;
+    div_(other: Operand): this;
+
+    requiresGrad_(on?: boolean): this;
+    backward(gradient?: Tensor | null, options?: { retainGraph?: boolean; createGraph?: boolean }): void;
+    backward(options: { retainGraph?: boolean; createGraph?: boolean }): void;
+  }
+
+  /** Numbers become float32, BigInts int64, booleans bool; typed arrays keep their dtype. */
+  export function tensor(data: NestedArray | TypedArray | Tensor, options?: TensorOptions): Tensor;
+  export function zeros(shape: Dims, options?: TensorOptions): Tensor;
+  export function ones(shape: Dims, options?: TensorOptions): Tensor;
+  export function empty(shape: Dims, options?: TensorOptions): Tensor;
+  export function full(shape: Dims, value: number | bigint | boolean, options?: TensorOptions): Tensor;
+  /** int64 where all arguments are whole, else float32. */
+  export function arange(end: number, options?: TensorOptions): Tensor;
+  export function arange(start: number, end: number, options?: TensorOptions): Tensor;
+  export function arange(start: number, end: number, step: number, options?: TensorOptions): Tensor;
+  export function linspace(start: number, end: number, steps: number, options?: TensorOptions): Tensor;
+  export function eye(n: number, options?: TensorOptions): Tensor;
+  export function eye(n: number, m: number, options?: TensorOptions): Tensor;
+  /** Uniform in [0, 1). */
+  export function rand(shape: Dims, options?: TensorOptions): Tensor;
+  /** Normal with mean 0 and standard deviation 1. */
+  export function randn(shape: Dims, options?: TensorOptions): Tensor;
+  export function randint(high: number, shape: Shape, options?: TensorOptions): Tensor;
+  export function randint(low: number, high: number, shape: Shape, options?: TensorOptions): Tensor;
+  export function randperm(n: number, options?: TensorOptions): Tensor;
+  /** 1 with the probability that each element gives. */
+  export function bernoulli(p: Tensor): Tensor;
+  export function zerosLike(t: Tensor, options?: TensorOptions): Tensor;
+  export function onesLike(t: Tensor, options?: TensorOptions): Tensor;
+  export function emptyLike(t: Tensor, options?: TensorOptions): Tensor;
+  export function fullLike(t: Tensor, value: number, options?: TensorOptions): Tensor;
+  export function randLike(t: Tensor, options?: TensorOptions): Tensor;
+  export function randnLike(t: Tensor, options?: TensorOptions): Tensor;
+  export function manualSeed(seed: number | bigint): void;
+
+  export function concat(tensors: readonly Tensor[], dim?: number): Tensor;
+  export function stack(tensors: readonly Tensor[], dim?: number): Tensor;
+  export function where(condition: Tensor, a: Operand, b: Operand): Tensor;
+
+  /** Tensors, arrays of trees, or plain objects of trees. */
+  export type Tree = Tensor | readonly Tree[] | { readonly [key: string]: Tree };
+  export function noGrad<T>(fn: () => T): T;
+  export function enableGrad<T>(fn: () => T): T;
+  export function grad<P extends Tree, A extends unknown[]>(fn: (tree: P, ...rest: A) => Tensor): (tree: P, ...rest: A) => P;
+  export function valueAndGrad<P extends Tree, A extends unknown[]>(
+    fn: (tree: P, ...rest: A) => Tensor,
+  ): (tree: P, ...rest: A) => [Tensor, P];
+  export const autograd: {
+    grad(
+      outputs: Tensor | readonly Tensor[],
+      inputs: Tensor | readonly Tensor[],
+      options?: { createGraph?: boolean; retainGraph?: boolean; allowUnused?: boolean; gradOutputs?: Tensor | readonly Tensor[] },
+    ): (Tensor | null)[];
+  };
+
+  export interface Released {
+    tensors: number;
+    bytes: number;
+  }
+  export interface MemoryStats {
+    liveTensors: number;
+    liveBytes: number;
+    peakBytes: number;
+    /** Allocated since the last collection and not released. */
+    pendingBytes: number;
+    /** Freed blocks that wait for reuse. */
+    pooledBytes: number;
+    released: { byPass: Released; byMinorGC: Released; byMajorGC: Released; byDispose: Released };
+  }
+  export function memoryStats(): MemoryStats;
+  export function resetPeakMemory(): void;
+  /** Bytes of tensors that may be live at once; Infinity takes the limit away. */
+  export function setMemoryLimit(bytes: number): void;
+  export function gc(): void;
+  export class TensorMemoryError extends RangeError {}
+
+  type Reduction = "none" | "mean" | "sum";
+  export namespace F {
+    function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor;
+    function relu(x: Tensor): Tensor;
+    function sigmoid(x: Tensor): Tensor;
+    function tanh(x: Tensor): Tensor;
+    function gelu(x: Tensor, options?: { approximate?: "none" | "tanh" }): Tensor;
+    function silu(x: Tensor): Tensor;
+    function softmax(x: Tensor, dim: number): Tensor;
+    function logSoftmax(x: Tensor, dim: number): Tensor;
+    /** Logits `[n, classes, ...]`, target `[n, ...]` of int64 class indices. */
+    function crossEntropy(
+      logits: Tensor,
+      target: Tensor,
+      options?: { reduction?: Reduction; ignoreIndex?: number; labelSmoothing?: number },
+    ): Tensor;
+    function mseLoss(a: Tensor, b: Tensor, options?: { reduction?: Reduction }): Tensor;
+    function l1Loss(a: Tensor, b: Tensor, options?: { reduction?: Reduction }): Tensor;
+  }
+
+  export namespace nn {
+    const functional: typeof F;
+    /** Gives a tensor: a leaf that requires a gradient and that modules find on their fields. */
+    const Parameter: new (data: Tensor, options?: { requiresGrad?: boolean }) => Tensor;
+    class Module {
+      training: boolean;
+      forward(...args: any[]): any;
+      registerBuffer(name: string, t: Tensor): void;
+      parameters(): Tensor[];
+      namedParameters(): [string, Tensor][];
+      modules(): Module[];
+      namedModules(): [string, Module][];
+      stateDict(): Record<string, Tensor>;
+      loadStateDict(
+        state: Record<string, Tensor>,
+        options?: { strict?: boolean },
+      ): { missing: string[]; unexpected: string[] };
+      train(on?: boolean): this;
+      eval(): this;
+      to(device: Device): this;
+    }
+    /** `[..., inFeatures]` to `[..., outFeatures]`. */
+    class Linear extends Module {
+      constructor(inFeatures: number, outFeatures: number, options?: { bias?: boolean });
+      weight: Tensor;
+      bias: Tensor | null;
+      forward(x: Tensor): Tensor;
+    }
+    class Sequential extends Module {
+      constructor(...layers: Module[]);
+      readonly length: number;
+      [index: number]: Module;
+      [Symbol.iterator](): IterableIterator<Module>;
+      forward(x: any): any;
+    }
+    class ReLU extends Module {}
+    class Tanh extends Module {}
+    class Sigmoid extends Module {}
+    class SiLU extends Module {}
+    class GELU extends Module {
+      constructor(options?: { approximate?: "none" | "tanh" });
+    }
+  }
+
+  export namespace optim {
+    interface AdamOptions {
+      lr?: number;
+      betas?: [number, number];
+      eps?: number;
+      weightDecay?: number;
+    }
+    class SGD {
+      constructor(parameters: Iterable<Tensor>, options?: { lr?: number; momentum?: number; weightDecay?: number });
+      step(): void;
+      zeroGrad(): void;
+    }
+    class Adam {
+      constructor(parameters: Iterable<Tensor>, options?: AdamOptions);
+      step(): void;
+      zeroGrad(): void;
+    }
+    /** Weight decay 0.01 by default, apart from the gradient. */
+    class AdamW {
+      constructor(parameters: Iterable<Tensor>, options?: AdamOptions);
+      step(): void;
+      zeroGrad(): void;
+    }
+  }
+}
