@@ -1,6 +1,6 @@
 """Compares CPU kernels with PyTorch's, in alternating blocks of one run.
 
-    cargo build --release -p mlrun_tensor_cpu --example kernels
+    cargo build -p mlrun_tensor_cpu --example kernels
     python benches/kernels.py [--server PATH] [--blocks 5] [--millis 80] [FILTER ...]
 
 One line per case and thread count: both medians, and PyTorch's time divided by ours (above 1.0
@@ -94,7 +94,7 @@ def median(f, seconds):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--server", default="target/release/examples/kernels")
+    parser.add_argument("--server", default="target/debug/examples/kernels")
     parser.add_argument("--blocks", type=int, default=5)
     parser.add_argument("--millis", type=int, default=80)
     parser.add_argument("--threads", default="1,2")

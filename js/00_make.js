@@ -152,8 +152,16 @@ function fromTypedArray(data, dtype) {
   return dtype === undefined || dtype === own ? t : call("cast", [t], [dtypeCode("tensor", dtype)]);
 }
 
+/** A shape given by the user, checked under the name of the function that the user called. */
 function shapeArg(op, shape) {
-  return list(integers(op, "shape", shape));
+  const dims = integers(op, "shape", shape);
+  let size = 1;
+  for (const d of dims) {
+    if (d < 0) throw new RangeError(`${op}: a shape cannot hold ${d}, expected 0 or more`);
+    size *= d || 1;
+  }
+  if (size > Number.MAX_SAFE_INTEGER) throw new RangeError(`${op}: shape [${dims.join(", ")}] is too large`);
+  return list(dims);
 }
 
 /** A tensor filled with `value`. */
