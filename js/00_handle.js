@@ -26,7 +26,6 @@ export const DTYPES = ObjectFreeze([
 
 const TOKEN = {};
 const NURSERY = 512;
-const DISPOSALS = 4096;
 
 // Numbers that calls exchange with the native side; see ext/tensor/src/call.rs.
 export const numbers = new Float64Array(8192);
@@ -57,7 +56,6 @@ let newborn = 0;
 const trackedIds = new Float64Array(NURSERY);
 for (let i = 0; i < NURSERY; i++) nursery[i] = null;
 
-const disposals = [];
 let disposed = 0;
 
 export let idOf, isTensor, release;
@@ -151,33 +149,22 @@ export class Tensor {
   }
 }
 
-// Where disposals happened, for the error of a later use. A trace costs a hundred times as much
-// as a disposal: programs that dispose in a loop get one for the first thousand, then samples.
+// Numbers a disposal and, for the error of a later use, tells the native side where it was. A
+// trace costs a hundred times as much as a disposal: programs that dispose in a loop get one for
+// the first thousand, then samples.
 function recordDisposal(caller) {
-  let holder = null;
-  if (disposed < 1024 || (disposed & 63) === 0) {
-    holder = {};
+  const record = ++disposed;
+  if (record <= 1024 || record % 1024 === 0) {
+    const holder = {};
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 1;
     Error.captureStackTrace(holder, caller);
     Error.stackTraceLimit = limit;
-  }
-  disposals[disposed % DISPOSALS] = holder;
-  return -(++disposed);
-}
-
-function disposalError(message) {
-  const at = StringPrototypeIndexOf(message, " ");
-  const op = StringPrototypeSlice(message, 0, at);
-  const record = +StringPrototypeSlice(message, at + 1);
-  let text = `${op}: the tensor was disposed`;
-  const holder = record > 0 && record > disposed - DISPOSALS ? disposals[(record - 1) % DISPOSALS] : null;
-  if (holder !== null) {
     const { stack } = holder;
     const from = StringPrototypeIndexOf(stack, "    at ");
-    if (from >= 0) text += ` ${StringPrototypeSlice(stack, from + 4)}`;
+    if (from >= 0) ops.op_tensor_disposed_at(record, ` ${StringPrototypeSlice(stack, from + 4)}`);
   }
-  return new ReferenceError(`${text}; a disposed tensor cannot be used again`);
+  return -record;
 }
 
 /** Thrown where tensors would pass the memory limit; the program may catch it and go on. */
@@ -188,8 +175,8 @@ export class TensorMemoryError extends RangeError {
   }
 }
 
-core.registerErrorBuilder("TensorDisposed", disposalError);
-core.registerErrorBuilder("TensorMemoryError", (message) => new TensorMemoryError(message));
+// As a class, not as a builder: errors of fast calls borrow the prototype and run no code.
+core.registerErrorClass("TensorMemoryError", TensorMemoryError);
 
 /** The handle of a new heap slot. A negative id asks for the nursery to be tracked. */
 export function make(id) {
@@ -223,15 +210,43 @@ export function track() {
 
 // ---- Calls by row. `row` is a number of the op table (00_ops.js).
 
+/** At the memory limit: what the collector can free is freed, then the call runs once more. */
+export function afterCollection(error, again) {
+  if (!(error instanceof TensorMemoryError)) throw error;
+  track();
+  ops.op_tensor_collect();
+  return again();
+}
+
 export function unary(row, t) {
-  return make(op_tensor_unary(row, idOf(t), 0));
+  let id;
+  try {
+    id = op_tensor_unary(row, idOf(t), 0);
+  } catch (e) {
+    id = afterCollection(e, () => op_tensor_unary(row, idOf(t), 0));
+  }
+  return make(id);
 }
 
 export function binary(row, name, t, other) {
   if (typeof other === "number") {
-    return make(op_tensor_binary_scalar(row, idOf(t), other, 0));
+    let id;
+    try {
+      id = op_tensor_binary_scalar(row, idOf(t), other, 0);
+    } catch (e) {
+      id = afterCollection(e, () => op_tensor_binary_scalar(row, idOf(t), other, 0));
+    }
+    return make(id);
   }
-  if (isTensor(other)) return make(op_tensor_binary(row, idOf(t), idOf(other), 0));
+  if (isTensor(other)) {
+    let id;
+    try {
+      id = op_tensor_binary(row, idOf(t), idOf(other), 0);
+    } catch (e) {
+      id = afterCollection(e, () => op_tensor_binary(row, idOf(t), idOf(other), 0));
+    }
+    return make(id);
+  }
   return withOperand(name, other, (id) => make(op_tensor_binary(row, idOf(t), id, 0)));
 }
 
@@ -250,6 +265,9 @@ export function inPlace(row, name, t, other) {
 function withOperand(name, value, use) {
   let id;
   if (typeof value === "bigint") {
+    if (BigInt.asIntN(64, value) !== value) {
+      throw new RangeError(`${name}: ${value} does not fit in int64`);
+    }
     id = op_tensor_fill_big(value);
   } else if (typeof value === "boolean") {
     put(0, []);
@@ -307,7 +325,14 @@ function callRaw(name, args, values) {
     throw new RangeError(`${name}: got too many arguments (${n}), expected at most ${numbers.length}`);
   }
   attrs(put(0, args), values);
-  return op_tensor_call(ROWS[name], args.length, values.length, bytes);
+  try {
+    return op_tensor_call(ROWS[name], args.length, values.length, bytes);
+  } catch (e) {
+    return afterCollection(e, () => {
+      attrs(put(0, args), values);
+      return op_tensor_call(ROWS[name], args.length, values.length, bytes);
+    });
+  }
 }
 
 export function call(name, args, values) {

@@ -1,7 +1,7 @@
 // Making tensors from JavaScript data and from numbers; reading data back.
 
 import {
-  addMethods, buffer, call, describe, dtypeCode, idOf, integer, integers, isTensor, list, make,
+  addMethods, afterCollection, buffer, call, describe, dtypeCode, idOf, integer, integers, isTensor, list, make,
   numbers, ops, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 
@@ -40,10 +40,22 @@ function dtypeOption(op, given, otherwise) {
 }
 
 function fromTyped(array, shape, dtype) {
-  for (let i = 0; i < shape.length; i++) numbers[i] = shape[i];
   const view = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-  return make(ops.op_tensor_from_bytes(dtypeCode("tensor", dtype), view, shape.length, buffer()));
+  const fill = () => {
+    for (let i = 0; i < shape.length; i++) numbers[i] = shape[i];
+    return ops.op_tensor_from_bytes(dtypeCode("tensor", dtype), view, shape.length, buffer());
+  };
+  let id;
+  try {
+    id = fill();
+  } catch (e) {
+    id = afterCollection(e, fill);
+  }
+  return make(id);
 }
+
+/** More dimensions than anybody uses; an array that holds itself has no end. */
+const MAX_DEPTH = 64;
 
 /** Shape of nested arrays; the first elements decide, `flatten` checks the rest. */
 function shapeOfNested(data) {
@@ -51,6 +63,7 @@ function shapeOfNested(data) {
   for (let v = data; Array.isArray(v); v = v[0]) {
     shape.push(v.length);
     if (v.length === 0) break;
+    if (shape.length > MAX_DEPTH) throw new RangeError(`tensor: arrays nest deeper than ${MAX_DEPTH}`);
   }
   return shape;
 }
@@ -214,8 +227,9 @@ export function eye(n, m, given) {
   if (typeof m === "object") [m, given] = [undefined, m];
   m ??= n;
   const opts = options("eye", given, OPTIONS);
-  const rows = arange(integer("eye", "n", n)).reshape([n, 1]);
-  const same = rows.eq(arange(integer("eye", "m", m)).reshape([1, m]));
+  shapeArg("eye", [integer("eye", "n", n), integer("eye", "m", m)]);
+  const rows = arange(n).reshape([n, 1]);
+  const same = rows.eq(arange(m).reshape([1, m]));
   return finish(call("cast", [same], [dtypeOption("eye", opts, "float32")]), opts);
 }
 

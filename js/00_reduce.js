@@ -50,6 +50,8 @@ addMethods({
   variance(dims, given) {
     if (typeof dims === "object" && dims !== null && !Array.isArray(dims)) [dims, given] = [undefined, dims];
     const { correction = 1, keepdim = false } = options("variance", given, ["correction", "keepdim"]);
+    // Sums of halves overflow long before their means do.
+    if (this.dtype === "float16" || this.dtype === "bfloat16") return this.to("float32").variance(dims, given).to(this.dtype);
     const centred = this.sub(this.mean(dims, { keepdim: true }));
     const along = dims === undefined ? this.shape.map((_, i) => i) : integers("variance", "dim", dims);
     const n = along.reduce((k, d) => k * this.shape[d < 0 ? d + this.ndim : d], 1);

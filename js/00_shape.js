@@ -255,8 +255,17 @@ function tensorList(op, tensors) {
   return tensors;
 }
 
+/** Tensors in one native call. */
+const CONCAT = 2048;
+
 /** Tensors one behind the other along a dimension that they have. */
 export function concat(tensors, dim = 0) {
+  if (tensors?.length > CONCAT) {
+    // A call takes so many; the parts of a longer list are joined first.
+    const parts = [];
+    for (let i = 0; i < tensors.length; i += CONCAT) parts.push(concat(tensors.slice(i, i + CONCAT), dim));
+    return concat(parts, dim);
+  }
   return call("concat", tensorList("concat", tensors), [integer("concat", "dim", dim)]);
 }
 

@@ -18,10 +18,8 @@ pub enum TensorError {
     NotOneElement { op: &'static str, numel: usize },
     #[error("{op}: {got} bytes of data do not fit, expected {expected}")]
     Bytes { op: &'static str, got: usize, expected: usize },
-    /// JavaScript's builder of this class makes the ReferenceError and adds the places, which
-    /// it keeps under the record's number.
-    #[error("{op} {record}")]
-    Disposed { op: Cow<'static, str>, record: f64 },
+    #[error("{op}: the tensor was disposed{at}; a disposed tensor cannot be used again")]
+    Disposed { op: Cow<'static, str>, at: String },
 }
 
 impl JsErrorClass for TensorError {
@@ -34,7 +32,7 @@ impl JsErrorClass for TensorError {
                 ErrorClass::Memory => "TensorMemoryError",
                 ErrorClass::Generic => "Error",
             },
-            TensorError::Disposed { .. } => "TensorDisposed",
+            TensorError::Disposed { .. } => "ReferenceError",
             TensorError::Bytes { .. } | TensorError::NotOneElement { .. } => "RangeError",
             TensorError::UnknownOp { .. } | TensorError::Buffer { .. } => "TypeError",
         })

@@ -19,6 +19,12 @@ pub fn op_tensor_release(state: &OpState, id: f64, by: u32) -> bool {
     state.release(id, if by == 0 { Releaser::Pass } else { Releaser::Dispose })
 }
 
+/// Where disposal number `record` happened; `place` begins with a space.
+#[op2(fast)]
+pub fn op_tensor_disposed_at(state: &OpState, record: f64, #[string] place: &str) {
+    TensorState::of(state).disposals.borrow_mut().add(record, place.to_owned());
+}
+
 /// In order: live tensors, live, peak, pending and pooled bytes, then tensors and bytes
 /// released by the pass, minor and major collections and dispose.
 #[op2(fast)]

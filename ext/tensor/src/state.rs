@@ -1,6 +1,7 @@
 //! What one isolate owns on the native side: its engine and its handle heap.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,10 +25,32 @@ pub struct TensorOptions {
     pub pacer: Option<Rc<dyn Pacer>>,
 }
 
+/// Places of the last disposals that were traced, by the number that the disposed handle keeps.
+#[derive(Default)]
+pub struct Disposals(VecDeque<(f64, String)>);
+
+impl Disposals {
+    /// Older records only cost an error message its detail.
+    const MOST: usize = 4096;
+
+    pub fn add(&mut self, record: f64, place: String) {
+        if self.0.len() == Self::MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back((record, place));
+    }
+
+    fn place(&self, record: f64) -> Option<String> {
+        let at = self.0.partition_point(|(r, _)| *r < record);
+        self.0.get(at).filter(|(r, _)| *r == record).map(|(_, place)| place.clone())
+    }
+}
+
 pub struct TensorState {
     pub engine: Engine,
     pub heap: RefCell<Heap>,
     pub nursery: Nursery,
+    pub disposals: RefCell<Disposals>,
     /// Handles that a finalizer found while the heap was in use.
     late: RefCell<Vec<(HeapId, Releaser)>>,
     /// Who runs the collector right now, for the release counters.
@@ -46,6 +69,7 @@ impl TensorState {
         TensorState {
             engine,
             heap: RefCell::default(),
+            disposals: RefCell::default(),
             nursery: Nursery::new(options.pacer),
             late: RefCell::default(),
             collecting: Cell::new(None),
@@ -64,8 +88,8 @@ impl TensorState {
         Ok(if self.nursery.allocated(bytes) { -id } else { id })
     }
 
-    /// Runs `f` with the heap. A disposed handle's id is the negative number of the record that
-    /// JavaScript keeps of the disposal; the error carries it.
+    /// Runs `f` with the heap. A disposed handle's id is the negative number of its disposal,
+    /// whose place the error names where it was traced.
     pub fn with_heap<T>(
         &self,
         ids: &[f64],
@@ -73,8 +97,8 @@ impl TensorState {
     ) -> Result<T, TensorError> {
         f(&self.heap.borrow()).map_err(|error| match error {
             Error::Disposed { op } => {
-                let record = ids.iter().find(|id| **id < 0.0).map_or(0.0, |id| -id);
-                TensorError::Disposed { op, record }
+                let at = ids.iter().find_map(|id| self.disposals.borrow().place(-id));
+                TensorError::Disposed { op, at: at.unwrap_or_default() }
             }
             error => TensorError::Core(error),
         })

@@ -117,6 +117,44 @@ impl CompileError {
 /// # Errors
 /// A syntax error of the file, or syntax that has no meaning at run time here (JSX, decorators).
 pub fn compile(specifier: &str, source: &str, options: &Options) -> Result<Compiled, CompileError> {
+    if source.len() < SHALLOW {
+        return compile_here(specifier, source, options);
+    }
+    // The parser recurses as deep as the source nests, which may be a level per byte.
+    let stack = source.len().saturating_mul(STACK_PER_LEVEL).clamp(MIN_STACK, MAX_STACK);
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new()
+            .stack_size(stack)
+            .spawn_scoped(scope, || compile_here(specifier, source, options));
+        let failed = |message: &str| CompileError {
+            message: message.to_owned(),
+            specifier: specifier.to_owned(),
+            line: 1,
+            column: 1,
+            length: 1,
+            help: None,
+        };
+        match worker.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(compiled)) => compiled,
+            Ok(Err(_)) => Err(failed("the compiler failed on this file; this is a bug of mlrun")),
+            Err(_) => Err(failed("there is no memory left to compile this file")),
+        }
+    })
+}
+
+/// Sources below this many bytes cannot nest deep enough for a thread's ordinary stack.
+const SHALLOW: usize = 1024;
+/// Stack of one level of nesting, parser and later passes, with room to spare.
+const STACK_PER_LEVEL: usize = 8 << 10;
+const MIN_STACK: usize = 16 << 20;
+/// Address space, not memory: only what the recursion touches is ever backed.
+const MAX_STACK: usize = 8 << 30;
+
+fn compile_here(
+    specifier: &str,
+    source: &str,
+    options: &Options,
+) -> Result<Compiled, CompileError> {
     let typed = matches!(options.source_type, SourceType::TypeScript | SourceType::Tsx);
     let mut stages = vec![];
     if typed {

@@ -102,6 +102,12 @@ fn mean(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
             x.dtype
         )));
     }
+    if matches!(x.dtype, DType::F16 | DType::BF16) {
+        // Sums of halves overflow long before their means do.
+        let wide = e.cast(x, DType::F32)?;
+        let mean = e.call1(Op::Mean, &[Arg::Tensor(&wide)], &attrs.iter().cloned().collect())?;
+        return Ok(smallvec![e.cast(&mean, x.dtype)?]);
+    }
     let flags = reduced_flags(attrs.ints(0), x.ndim())?;
     let n: usize = x.shape().iter().zip(&flags).filter(|(_, r)| **r).map(|(d, _)| d).product();
     let sum = e.call1(Op::Sum, args, &attrs.iter().cloned().collect())?;
