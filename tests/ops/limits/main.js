@@ -13,7 +13,7 @@ const attempt = (what, f) => {
 const big = ones([1 << 16]), held = [];
 setMemoryLimit(memoryStats().liveBytes + 1000);
 let classes = new Set();
-for (let i = 0; i < 5000; i++) {
+for (let i = 0; i < 1500; i++) {
   try {
     held.push(big.add(1));
   } catch (e) {
@@ -25,7 +25,7 @@ console.log("memory errors", held.length, [...classes]);
 const gone = zeros([2]);
 gone.dispose();
 classes = new Set();
-for (let i = 0; i < 50_000; i++) {
+for (let i = 0; i < 20_000; i++) {
   try {
     gone.add(1);
   } catch (e) {
