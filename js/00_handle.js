@@ -58,7 +58,7 @@ for (let i = 0; i < NURSERY; i++) nursery[i] = null;
 
 let disposed = 0;
 
-export let idOf, isTensor, release;
+export let idOf, isTensor;
 let shapeOf, dtypeOf, metaOf;
 
 export class Tensor {
@@ -76,10 +76,6 @@ export class Tensor {
   static {
     idOf = (t) => t.#id;
     isTensor = (t) => typeof t === "object" && t !== null && #id in t;
-    release = (t) => {
-      op_tensor_release(t.#id, 0);
-      t.#id = 0;
-    };
     metaOf = (t) => {
       const n = op_tensor_meta(t.#id, bytes);
       t.#dtype = DTYPES[numbers[0]];

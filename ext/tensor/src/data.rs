@@ -157,15 +157,6 @@ pub fn op_tensor_is_contiguous(state: &OpState, id: f64) -> Result<bool, TensorE
     })
 }
 
-/// Whether two tensors see the same bytes; for tests of views.
-#[op2(fast)]
-pub fn op_tensor_shares_storage(state: &OpState, a: f64, b: f64) -> Result<bool, TensorError> {
-    let state = TensorState::of(state);
-    state.with_heap(&[a, b], |heap| {
-        Ok(heap.get(HeapId::from_f64(a))?.storage.same(&heap.get(HeapId::from_f64(b))?.storage))
-    })
-}
-
 /// Another handle on the same tensor, tape included.
 #[op2(fast)]
 pub fn op_tensor_alias(state: &OpState, id: f64) -> Result<f64, TensorError> {

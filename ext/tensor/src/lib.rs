@@ -49,7 +49,6 @@ deno_core::extension!(
         data::op_tensor_item_big,
         data::op_tensor_meta,
         data::op_tensor_read,
-        data::op_tensor_shares_storage,
         memory::op_tensor_disposed_at,
         memory::op_tensor_memory_limit,
         memory::op_tensor_memory_stats,
