@@ -30,18 +30,18 @@ register(`data:text/javascript,${encodeURIComponent(`
 import { readFileSync } from "node:fs";
 export async function resolve(specifier, context, next) {
   if (specifier === "mlrun") return { url: ${JSON.stringify(`${here}mlrun.js`)}, format: "module", shortCircuit: true };
-  if (specifier === "ext:mlrun/ownership.js") return { url: ${JSON.stringify(new URL("../../runtime_half.js", here).href)}, format: "module", shortCircuit: true };
+  if (specifier === "ext:mlrun/ownership.js") return { url: ${JSON.stringify(new URL("../../../../js/00_ownership.js", here).href)}, format: "module", shortCircuit: true };
   return next(specifier, context);
 }
 export async function load(url, context, next) {
   const mutant = ${JSON.stringify(mutant)};
   if (!mutant || !url.startsWith("file:")) return next(url, context);
-  const edits = url.endsWith("runtime_half.js") ? mutant.runtime : url.startsWith(${JSON.stringify(pathToFileURL(resolve(process.argv[3])).href)}) ? mutant.emitted : undefined;
+  const edits = url.endsWith("00_ownership.js") ? mutant.runtime : url.startsWith(${JSON.stringify(pathToFileURL(resolve(process.argv[3])).href)}) ? mutant.emitted : undefined;
   if (!edits) return next(url, context);
   let source = readFileSync(new URL(url), "utf8");
   for (const [from, flags, to] of edits) {
     const changed = source.replace(flags === null ? from : new RegExp(from, flags), flags === null ? () => to : to);
-    if (changed === source && url.endsWith("runtime_half.js")) throw new Error("mutant does not apply");
+    if (changed === source && url.endsWith("00_ownership.js")) throw new Error("mutant does not apply");
     source = changed;
   }
   return { format: "module", source, shortCircuit: true };

@@ -1,7 +1,7 @@
 // A small stand-in for the library "mlrun": enough operations for the programs of the tests, on
 // plain arrays, with counted handles that complain when they are used after their release.
 
-import { adopt, configure, drop, given, own } from "../../runtime_half.js";
+import { adopt, configure, drop, given, own } from "../../../../js/00_ownership.js";
 
 let live = 0;
 let liveBytes = 0;
