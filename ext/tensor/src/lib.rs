@@ -10,6 +10,7 @@ mod collect;
 mod data;
 mod error;
 mod memory;
+mod modules;
 mod state;
 
 use std::rc::Rc;
@@ -56,6 +57,8 @@ deno_core::extension!(
         memory::op_tensor_reset_peak,
         memory::op_tensor_seed,
         memory::op_tensor_threads,
+        modules::op_tensor_note_module,
+        modules::op_tensor_noted_modules,
     ],
     esm_entry_point = "ext:mlrun_tensor/mlrun.js",
     esm = [
@@ -68,6 +71,13 @@ deno_core::extension!(
         "00_reduce.js",
         "01_autograd.js",
         "02_functional.js",
+        "02_module.js",
+        "02_init.js",
+        "02_layers.js",
+        "02_activations.js",
+        "02_attention.js",
+        "02_recurrent.js",
+        "02_utils.js",
         "02_nn.js",
         "03_optim.js",
         "06_memory.js",

@@ -13,6 +13,7 @@ use mlrun_tensor_cpu::CpuBackend;
 
 use crate::collect::{Nursery, Pacer};
 use crate::error::TensorError;
+use crate::modules::Modules;
 
 /// How to make a [`TensorState`].
 #[derive(Clone, Default)]
@@ -51,6 +52,7 @@ pub struct TensorState {
     pub heap: RefCell<Heap>,
     pub nursery: Nursery,
     pub disposals: RefCell<Disposals>,
+    pub modules: RefCell<Modules>,
     /// Handles that a finalizer found while the heap was in use.
     late: RefCell<Vec<(HeapId, Releaser)>>,
     /// Who runs the collector right now, for the release counters.
@@ -70,6 +72,7 @@ impl TensorState {
             engine,
             heap: RefCell::default(),
             disposals: RefCell::default(),
+            modules: RefCell::default(),
             nursery: Nursery::new(options.pacer),
             late: RefCell::default(),
             collecting: Cell::new(None),
