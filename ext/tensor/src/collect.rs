@@ -7,7 +7,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use deno_core::{OpState, op2, v8};
 use mlrun_tensor_core::HeapId;
@@ -155,7 +154,7 @@ fn finalize(state: &TensorState, id: HeapId) {
 }
 
 fn live_bytes(state: &TensorState) -> u64 {
-    state.engine.pool.account.live.load(Relaxed)
+    state.engine.pool.account.live()
 }
 
 fn report_external(state: &TensorState, isolate: &mut v8::Isolate) {

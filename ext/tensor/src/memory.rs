@@ -1,6 +1,5 @@
 //! Releasing handles, and the numbers of `memoryStats()`.
 
-use std::sync::atomic::Ordering::Relaxed;
 
 use deno_core::{OpState, op2};
 use mlrun_tensor_core::HeapId;
@@ -35,14 +34,14 @@ pub fn op_tensor_memory_stats(
     let state = TensorState::of(state);
     let buffer = numbers("memoryStats", buffer)?;
     let account = &state.engine.pool.account;
-    let live = account.live.load(Relaxed);
+    let live = account.live();
     let heap = state.heap.borrow();
     let mut values = vec![
         heap.live() as f64,
         live as f64,
-        account.peak.load(Relaxed) as f64,
+        account.peak() as f64,
         state.nursery.pending(live) as f64,
-        account.pooled.load(Relaxed) as f64,
+        account.pooled() as f64,
     ];
     for by in [Releaser::Pass, Releaser::MinorGc, Releaser::MajorGc, Releaser::Dispose] {
         let released = heap.released(by);
@@ -63,13 +62,13 @@ pub fn op_tensor_memory_stats(
 #[op2(fast)]
 pub fn op_tensor_reset_peak(state: &OpState) {
     let account = &TensorState::of(state).engine.pool.account;
-    account.peak.store(account.live.load(Relaxed), Relaxed);
+    account.reset_peak();
 }
 
 /// Bytes of tensors that may be live at once.
 #[op2(fast)]
 pub fn op_tensor_memory_limit(state: &OpState, bytes: f64) {
-    TensorState::of(state).engine.pool.account.limit.store(bytes as u64, Relaxed);
+    TensorState::of(state).engine.pool.account.set_limit(bytes as u64);
 }
 
 #[op2(fast)]

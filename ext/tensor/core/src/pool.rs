@@ -1,64 +1,183 @@
 //! Host memory for storages: 64-byte aligned blocks, reused by size class, counted exactly.
 //!
-//! Invariant: `live` is the sum of the sizes that storages asked for, `pooled` the sum of the
-//! capacities that wait for reuse; both change in the call that moves the block. The pool
-//! belongs to no thread: a block may be returned by another thread than the one that took it.
-//! Deliberately not here: budgets and when the collector runs (the runtime's memory module).
+//! Invariants: `live` is the sum of the sizes that storages asked for, `pooled` the sum of the
+//! capacities that wait for reuse; both change in the call that moves the block. Any thread may
+//! take and give; the one that made the pool (an isolate's) does so without locks and without
+//! read-modify-write instructions, which is most of what a tiny op costs. Deliberately not here:
+//! budgets and when the collector runs (the runtime's memory module).
 
 use crate::error::{Error, Result};
 use crate::fault::FaultHook;
 use std::alloc::{Layout as AllocLayout, alloc, dealloc};
+use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed,
+};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Alignment of every block in bytes: a cache line and the widest vector register.
 pub const ALIGN: usize = 64;
 /// Blocks above this size go straight back to the system.
 const MAX_POOLED_BLOCK: usize = 64 << 20;
+/// Waiting blocks are kept up to this, or to the live bytes where those are more.
+const ALWAYS_POOLED: u64 = 64 << 20;
+/// Number of size classes of blocks that are pooled.
+const CLASSES: usize = class_of(MAX_POOLED_BLOCK).0 + 1;
 
-/// A block of host memory. Only [`HostPool`] makes and frees it.
-#[derive(Debug)]
-pub struct Block {
-    ptr: NonNull<u8>,
+/// What stands in front of a block's bytes, in the same allocation.
+#[repr(C, align(64))]
+pub(crate) struct Header {
+    /// Counts of the storage that the block belongs to.
+    pub count: AtomicUsize,
+    /// Bytes that were asked for.
+    pub bytes: usize,
+    /// Raised by in-place ops; the tape compares it (autograd's version check).
+    pub version: AtomicU32,
     capacity: usize,
+    /// The next waiting block of a list.
+    next: *mut Header,
+    /// Held by waiting blocks too, so that reuse touches no count; [`Shared::close`] ends that.
+    pool: Arc<Shared>,
 }
 
-// SAFETY: a block is plain memory without thread affinity; who may read or write it is decided
-// by the storage that owns it.
-unsafe impl Send for Block {}
-// SAFETY: as above; `&Block` gives out only a raw pointer.
-unsafe impl Sync for Block {}
+const HEADER: usize = std::mem::size_of::<Header>();
 
-impl Block {
-    pub fn as_ptr(&self) -> *mut u8 {
-        self.ptr.as_ptr()
-    }
-    pub fn capacity(&self) -> usize {
-        self.capacity
+impl Header {
+    pub fn data(header: NonNull<Header>) -> *mut u8 {
+        header.as_ptr().cast::<u8>().wrapping_add(HEADER)
     }
 }
 
-/// Byte and block counts of a pool, read without locking.
-#[derive(Debug, Default)]
-pub struct Account {
-    pub live: AtomicU64,
-    pub peak: AtomicU64,
-    pub pooled: AtomicU64,
-    pub limit: AtomicU64,
-}
-
+/// Byte counts of a pool, read without locking. The owner's parts are written by plain stores.
 #[derive(Debug)]
-pub struct HostPool {
-    classes: Vec<Mutex<Vec<Block>>>,
+pub struct Account {
+    live_own: AtomicI64,
+    live_other: AtomicI64,
+    pooled_own: AtomicI64,
+    pooled_other: AtomicI64,
+    peak: AtomicU64,
+    limit: AtomicU64,
+}
+
+impl Account {
+    fn new() -> Account {
+        Account {
+            live_own: AtomicI64::new(0),
+            live_other: AtomicI64::new(0),
+            pooled_own: AtomicI64::new(0),
+            pooled_other: AtomicI64::new(0),
+            peak: AtomicU64::new(0),
+            limit: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Bytes of all storages.
+    pub fn live(&self) -> u64 {
+        // One thread may have freed what another took: only the sum means something.
+        self.live_own.load(Relaxed).wrapping_add(self.live_other.load(Relaxed)).max(0) as u64
+    }
+    /// The largest value of [`Account::live`] since the last reset.
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Relaxed)
+    }
+    pub fn reset_peak(&self) {
+        self.peak.store(self.live(), Relaxed);
+    }
+    /// Bytes of blocks that wait for reuse.
+    pub fn pooled(&self) -> u64 {
+        self.pooled_own.load(Relaxed).wrapping_add(self.pooled_other.load(Relaxed)).max(0) as u64
+    }
+    /// Live bytes above which a request is refused; `u64::MAX`: none.
+    pub fn limit(&self) -> u64 {
+        self.limit.load(Relaxed)
+    }
+    pub fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Relaxed);
+    }
+
+    #[inline]
+    fn add(own: bool, mine: &AtomicI64, others: &AtomicI64, bytes: i64) {
+        if own {
+            mine.store(mine.load(Relaxed).wrapping_add(bytes), Relaxed);
+        } else {
+            others.fetch_add(bytes, Relaxed);
+        }
+    }
+    #[inline]
+    fn add_live(&self, own: bool, bytes: i64) {
+        Self::add(own, &self.live_own, &self.live_other, bytes);
+        if bytes > 0 {
+            let live = self.live();
+            if live > self.peak.load(Relaxed) {
+                self.peak.fetch_max(live, Relaxed);
+            }
+        }
+    }
+    #[inline]
+    fn add_pooled(&self, own: bool, bytes: i64) {
+        Self::add(own, &self.pooled_own, &self.pooled_other, bytes);
+    }
+}
+
+/// One isolate's memory. Dropping it returns what waits; blocks in use are returned to the system
+/// when their storages end.
+#[derive(Debug)]
+pub struct HostPool(Arc<Shared>);
+
+impl std::ops::Deref for HostPool {
+    type Target = Shared;
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Default for HostPool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for HostPool {
+    fn drop(&mut self) {
+        self.0.closed.store(true, Relaxed);
+        self.0.trim();
+    }
+}
+
+/// What a pool's blocks know of it.
+pub struct Shared {
     pub account: Account,
     pub fault: FaultHook,
+    owner: u64,
+    closed: AtomicBool,
+    /// Waiting blocks by class, for the owner only.
+    own: UnsafeCell<[*mut Header; CLASSES]>,
+    /// Waiting blocks that other threads gave.
+    others: Mutex<Vec<Waiting>>,
+    waiting_others: AtomicUsize,
+}
+
+/// A waiting block on its way between threads.
+struct Waiting(NonNull<Header>);
+
+// SAFETY: a waiting block is plain memory that nobody refers to.
+unsafe impl Send for Waiting {}
+// SAFETY: `own` is touched only after `is_owner`, hence by one thread; the rest is atomic or locked.
+unsafe impl Sync for Shared {}
+// SAFETY: nothing in it belongs to a thread but `own`, which is asked for as above.
+unsafe impl Send for Shared {}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostPool").field("account", &self.account).finish_non_exhaustive()
+    }
 }
 
 /// Class and capacity for a request: multiples of 64 bytes up to 256, then four steps per power
 /// of two, so that at most a fifth of a large block is unused.
-fn class_of(bytes: usize) -> (usize, usize) {
-    let bytes = bytes.max(1);
+const fn class_of(bytes: usize) -> (usize, usize) {
+    let bytes = if bytes == 0 { 1 } else { bytes };
     if bytes <= 256 {
         let class = bytes.div_ceil(ALIGN) - 1;
         return (class, (class + 1) * ALIGN);
@@ -69,119 +188,259 @@ fn class_of(bytes: usize) -> (usize, usize) {
     (4 * (top as usize - 7) + quarter - 1, base.saturating_add(quarter * step))
 }
 
-impl Default for HostPool {
-    fn default() -> Self {
-        Self::new()
-    }
+/// A number of this thread that no other thread has or will have.
+#[inline]
+fn this_thread() -> u64 {
+    thread_local!(static NUMBER: Cell<u64> = const { Cell::new(0) });
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    NUMBER.with(|n| {
+        if n.get() == 0 {
+            n.set(LAST.fetch_add(1, Relaxed) + 1);
+        }
+        n.get()
+    })
 }
 
 impl HostPool {
+    /// A pool that belongs to the calling thread.
     pub fn new() -> Self {
-        let classes = class_of(MAX_POOLED_BLOCK).0 + 1;
-        let account = Account { limit: AtomicU64::new(u64::MAX), ..Default::default() };
-        HostPool {
-            classes: (0..classes).map(|_| Mutex::new(Vec::new())).collect(),
-            account,
+        HostPool(Arc::new(Shared {
+            account: Account::new(),
             fault: FaultHook::default(),
+            owner: this_thread(),
+            closed: AtomicBool::new(false),
+            own: UnsafeCell::new([std::ptr::null_mut(); CLASSES]),
+            others: Mutex::default(),
+            waiting_others: AtomicUsize::new(0),
+        }))
+    }
+
+    /// A block of at least `bytes` bytes with undefined contents and a count of one.
+    #[inline]
+    pub(crate) fn take(&self, bytes: usize) -> Result<NonNull<Header>> {
+        let shared = &self.0;
+        let account = &shared.account;
+        if shared.fault.check()
+            || account.live().saturating_add(bytes as u64) > account.limit.load(Relaxed)
+        {
+            return Err(shared.memory_error(bytes));
         }
+        let own = shared.is_owner();
+        let (class, capacity) = class_of(bytes);
+        let block = match shared.waiting(own, class) {
+            Some(block) => {
+                // SAFETY: a block from a list is a header that nobody else refers to.
+                let header = unsafe { &mut *block.as_ptr() };
+                header.bytes = bytes;
+                header.count = AtomicUsize::new(1);
+                header.version = AtomicU32::new(0);
+                account.add_pooled(own, -(header.capacity as i64));
+                block
+            }
+            None => self.fresh(bytes, capacity)?,
+        };
+        account.add_live(own, bytes as i64);
+        Ok(block)
+    }
+
+    #[cold]
+    fn fresh(&self, bytes: usize, capacity: usize) -> Result<NonNull<Header>> {
+        let layout = allocation(capacity).ok_or_else(|| self.memory_error(bytes))?;
+        // SAFETY: the layout holds a header, hence its size is not zero.
+        let ptr = unsafe { alloc(layout) }.cast::<Header>();
+        let Some(block) = NonNull::new(ptr) else {
+            self.trim();
+            return Err(self.memory_error(bytes));
+        };
+        let header = Header {
+            count: AtomicUsize::new(1),
+            bytes,
+            version: AtomicU32::new(0),
+            capacity,
+            next: std::ptr::null_mut(),
+            pool: self.0.clone(),
+        };
+        // SAFETY: the allocation begins with room for a header at its alignment.
+        unsafe { block.write(header) };
+        Ok(block)
+    }
+}
+
+impl Shared {
+    #[inline]
+    fn is_owner(&self) -> bool {
+        self.owner == this_thread()
     }
 
     fn memory_error(&self, bytes: usize) -> Error {
         Error::Memory {
             op: "".into(),
             requested: bytes as u64,
-            live: self.account.live.load(Relaxed),
-            limit: self.account.limit.load(Relaxed),
+            live: self.account.live(),
+            limit: self.account.limit(),
         }
     }
 
-    /// A block of at least `bytes` bytes with undefined contents.
-    pub fn take(&self, bytes: usize) -> Result<Block> {
-        let live = self.account.live.load(Relaxed);
-        if self.fault.check()
-            || live.saturating_add(bytes as u64) > self.account.limit.load(Relaxed)
-        {
-            return Err(self.memory_error(bytes));
-        }
-        let (class, capacity) = class_of(bytes);
-        let pooled = self.classes.get(class).and_then(|c| lock(c).pop());
-        let block = match pooled {
-            Some(block) => {
-                self.account.pooled.fetch_sub(block.capacity as u64, Relaxed);
-                block
-            }
-            None => self.fresh(bytes, capacity)?,
-        };
-        let live = self.account.live.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-        if live > self.account.peak.load(Relaxed) {
-            self.account.peak.fetch_max(live, Relaxed);
-        }
-        Ok(block)
-    }
-
-    fn fresh(&self, bytes: usize, capacity: usize) -> Result<Block> {
-        let layout =
-            AllocLayout::from_size_align(capacity, ALIGN).map_err(|_| self.memory_error(bytes))?;
-        // SAFETY: the layout's size is at least 64, hence not zero.
-        let ptr = unsafe { alloc(layout) };
-        match NonNull::new(ptr) {
-            Some(ptr) => Ok(Block { ptr, capacity }),
-            None => {
-                self.trim();
-                Err(self.memory_error(bytes))
+    /// A waiting block of a class.
+    #[inline]
+    fn waiting(&self, own: bool, class: usize) -> Option<NonNull<Header>> {
+        if own {
+            // SAFETY: the caller is the owner, and no reference into `own` outlives a function.
+            let head = unsafe { (*self.own.get()).get_mut(class)? };
+            if let Some(block) = NonNull::new(*head) {
+                // SAFETY: blocks in a list are headers that nobody else refers to.
+                *head = unsafe { block.as_ref().next };
+                return Some(block);
             }
         }
+        if self.waiting_others.load(Relaxed) == 0 { None } else { self.waiting_other(own, class) }
     }
 
-    /// Takes back a block of which `bytes` bytes were asked for.
-    pub fn give(&self, block: Block, bytes: usize) {
-        self.account.live.fetch_sub(bytes as u64, Relaxed);
-        let keep = self.account.live.load(Relaxed).max(64 << 20);
-        let pooled = self.account.pooled.load(Relaxed) + block.capacity as u64;
-        match self.classes.get(class_of(block.capacity).0) {
-            Some(class) if pooled <= keep && block.capacity <= MAX_POOLED_BLOCK => {
-                self.account.pooled.fetch_add(block.capacity as u64, Relaxed);
-                lock(class).push(block);
-            }
-            _ => free(block),
+    #[cold]
+    fn waiting_other(&self, own: bool, class: usize) -> Option<NonNull<Header>> {
+        let mut others = lock(&self.others);
+        // SAFETY: waiting blocks are headers that nobody else refers to.
+        let at = others.iter().position(|b| class_of(unsafe { b.0.as_ref() }.capacity).0 == class)?;
+        let block = others.swap_remove(at).0;
+        self.waiting_others.store(others.len(), Relaxed);
+        if own {
+            // The caller takes it off the owner's count.
+            // SAFETY: as above.
+            let capacity = unsafe { block.as_ref() }.capacity as i64;
+            self.account.add_pooled(false, -capacity);
+            self.account.add_pooled(true, capacity);
         }
+        Some(block)
     }
 
-    /// Returns every waiting block to the system; the number of bytes returned.
+    /// Returns every waiting block that this thread may touch to the system; the bytes returned.
     pub fn trim(&self) -> u64 {
         let mut total = 0;
-        for class in &self.classes {
-            for block in std::mem::take(&mut *lock(class)) {
-                total += block.capacity as u64;
+        if self.is_owner() {
+            total += self.trim_own();
+        }
+        let others = {
+            let mut others = lock(&self.others);
+            self.waiting_others.store(0, Relaxed);
+            std::mem::take(&mut *others)
+        };
+        for block in others {
+            // SAFETY: waiting blocks are headers that nobody else refers to.
+            let capacity = unsafe { block.0.as_ref() }.capacity;
+            self.account.add_pooled(false, -(capacity as i64));
+            total += capacity as u64;
+            free(block.0);
+        }
+        total
+    }
+
+    fn trim_own(&self) -> u64 {
+        let mut total = 0;
+        for class in 0..CLASSES {
+            loop {
+                // SAFETY: only the owner calls this; the reference ends before `free`.
+                let head = unsafe { &mut (*self.own.get())[class] };
+                let Some(block) = NonNull::new(*head) else { break };
+                // SAFETY: blocks in a list are headers that nobody else refers to.
+                let header = unsafe { block.as_ref() };
+                *head = header.next;
+                total += header.capacity as u64;
+                self.account.add_pooled(true, -(header.capacity as i64));
                 free(block);
             }
         }
-        self.account.pooled.fetch_sub(total, Relaxed);
         total
     }
-}
 
-impl Drop for HostPool {
-    fn drop(&mut self) {
-        self.trim();
+    /// Whether a block may wait for its next use.
+    #[inline]
+    fn keeps(&self, capacity: usize) -> bool {
+        let pooled = self.account.pooled() + capacity as u64;
+        capacity <= MAX_POOLED_BLOCK
+            && pooled <= self.account.live().max(ALWAYS_POOLED)
+            && !self.closed.load(Relaxed)
     }
 }
 
-fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+/// Takes back a block whose last count is gone.
+///
+/// # Safety
+/// `take` made the block, it was not given before and nobody refers to it.
+#[inline]
+pub(crate) unsafe fn give(mut block: NonNull<Header>) {
+    // SAFETY: the caller holds the only reference.
+    let header = unsafe { block.as_mut() };
+    let shared: &Shared = &header.pool;
+    let own = shared.is_owner();
+    shared.account.add_live(own, -(header.bytes as i64));
+    if !shared.keeps(header.capacity) {
+        return free_and_trim(block, own);
+    }
+    let capacity = header.capacity;
+    shared.account.add_pooled(own, capacity as i64);
+    if own {
+        // SAFETY: this thread is the owner; the class is one of the pooled ones (`keeps`).
+        let head = unsafe { &mut (*shared.own.get())[class_of(capacity).0] };
+        header.next = *head;
+        *head = block.as_ptr();
+        return;
+    }
+    give_other(shared, block);
+}
+
+#[cold]
+fn give_other(shared: &Shared, block: NonNull<Header>) {
+    let mut others = lock(&shared.others);
+    if !shared.closed.load(Relaxed) {
+        others.push(Waiting(block));
+        shared.waiting_others.store(others.len(), Relaxed);
+        return;
+    }
+    drop(others);
+    // SAFETY: the caller's block is a header that nobody else refers to.
+    shared.account.add_pooled(false, -(unsafe { block.as_ref() }.capacity as i64));
+    free(block);
+}
+
+#[cold]
+fn free_and_trim(block: NonNull<Header>, own: bool) {
+    // SAFETY: the caller's block is a header that nobody else refers to.
+    let shared = unsafe { block.as_ref() }.pool.clone();
+    free(block);
+    // A pool that was closed on another thread could not touch the owner's blocks.
+    if own && shared.closed.load(Relaxed) {
+        shared.trim_own();
+    }
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn free(block: Block) {
-    // SAFETY: `fresh` made the block with exactly this size and alignment, and `block` is
-    // consumed here, so it is freed once.
+/// The allocation of a header and `capacity` bytes.
+fn allocation(capacity: usize) -> Option<AllocLayout> {
+    AllocLayout::from_size_align(capacity.checked_add(HEADER)?, ALIGN).ok()
+}
+
+fn free(block: NonNull<Header>) {
+    // SAFETY: the block is a header that nobody refers to any more; `fresh` made it with exactly
+    // this size and alignment, and it is freed once. The pool's count outlives the deallocation.
     unsafe {
-        dealloc(block.ptr.as_ptr(), AllocLayout::from_size_align_unchecked(block.capacity, ALIGN))
+        let header = block.read();
+        if let Some(layout) = allocation(header.capacity) {
+            dealloc(block.as_ptr().cast(), layout);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn give_back(block: NonNull<Header>) {
+        // SAFETY: every test gives a block that it took, once.
+        unsafe { give(block) }
+    }
 
     #[test]
     fn a_block_of_a_class_serves_every_request_of_that_class() {
@@ -198,26 +457,62 @@ mod tests {
         let pool = HostPool::new();
         let a = pool.take(100).unwrap();
         let b = pool.take(1000).unwrap();
-        assert_eq!(pool.account.live.load(Relaxed), 1100);
-        pool.give(a, 100);
-        assert_eq!(pool.account.live.load(Relaxed), 1000);
-        assert_eq!(pool.account.pooled.load(Relaxed), 128);
+        assert_eq!(pool.account.live(), 1100);
+        give_back(a);
+        assert_eq!(pool.account.live(), 1000);
+        assert_eq!(pool.account.pooled(), 128);
         let c = pool.take(128).unwrap();
-        assert_eq!(pool.account.pooled.load(Relaxed), 0);
-        pool.give(b, 1000);
-        pool.give(c, 128);
-        assert_eq!(pool.account.peak.load(Relaxed), 1128);
+        assert_eq!(pool.account.pooled(), 0);
+        give_back(b);
+        give_back(c);
+        assert_eq!(pool.account.peak(), 1128);
         assert!(pool.trim() > 0);
-        assert_eq!(pool.account.pooled.load(Relaxed), 0);
+        assert_eq!((pool.account.pooled(), pool.account.live()), (0, 0));
     }
 
     #[test]
     fn a_limit_is_an_error_and_changes_nothing() {
         let pool = HostPool::new();
-        pool.account.limit.store(1000, Relaxed);
+        pool.account.set_limit(1000);
         let a = pool.take(600).unwrap();
         assert!(matches!(pool.take(600), Err(Error::Memory { requested: 600, .. })));
-        assert_eq!(pool.account.live.load(Relaxed), 600);
-        pool.give(a, 600);
+        assert_eq!(pool.account.live(), 600);
+        give_back(a);
+    }
+
+    #[test]
+    fn blocks_move_between_threads_and_are_reused() {
+        let pool = Arc::new(HostPool::new());
+        let mine = Waiting(pool.take(500).unwrap());
+        let other = pool.clone();
+        let theirs = std::thread::spawn(move || {
+            let mine = mine;
+            give_back(mine.0);
+            Waiting(other.take(5000).unwrap())
+        })
+        .join()
+        .unwrap();
+        assert_eq!(pool.account.live(), 5000);
+        assert_eq!(pool.account.pooled(), 512);
+        let again = pool.take(512).unwrap();
+        assert_eq!((pool.account.live(), pool.account.pooled()), (5512, 0));
+        give_back(theirs.0);
+        give_back(again);
+        assert_eq!(pool.account.live(), 0);
+        assert!(pool.account.pooled() >= 5512);
+        pool.trim();
+        assert_eq!(pool.account.pooled(), 0);
+    }
+
+    #[test]
+    fn a_dropped_pool_leaves_nothing_behind() {
+        let pool = HostPool::new();
+        let shared = Arc::downgrade(&pool.0);
+        let (used, waits) = (pool.take(64).unwrap(), pool.take(64).unwrap());
+        give_back(waits);
+        drop(pool);
+        assert!(shared.upgrade().is_some(), "a block is still in use");
+        give_back(used);
+        assert!(shared.upgrade().is_none());
     }
 }

@@ -4,10 +4,11 @@
 //! on whichever thread that happens. Only the heap and the tape hold storages for long.
 
 use crate::error::Result;
-use crate::pool::{Block, HostPool};
+use crate::pool::{self, Header, HostPool};
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::fence;
 
 /// Where a storage's bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,32 +25,50 @@ impl fmt::Display for Device {
 }
 
 /// One count on a block of bytes. `clone` retains, `drop` releases.
-#[derive(Clone)]
-pub struct Storage(Arc<Inner>);
+pub struct Storage(NonNull<Header>);
 
-struct Inner {
-    /// `None` only while `drop` hands the block back.
-    block: Option<Block>,
-    bytes: usize,
-    /// Raised by in-place ops; the tape compares it (autograd's version check).
-    version: AtomicU32,
-    pool: Arc<HostPool>,
+// SAFETY: the count and the version are atomic, the other fields of the header are not written
+// while a storage exists; who may read or write the bytes is decided by the engine.
+unsafe impl Send for Storage {}
+// SAFETY: as above.
+unsafe impl Sync for Storage {}
+
+impl Clone for Storage {
+    #[inline]
+    fn clone(&self) -> Storage {
+        // As in `Arc`: the new count comes from one that is held. 2^64 counts cannot be made.
+        self.header().count.fetch_add(1, Relaxed);
+        Storage(self.0)
+    }
 }
 
-impl Drop for Inner {
+impl Drop for Storage {
+    #[inline]
     fn drop(&mut self) {
-        if let Some(block) = self.block.take() {
-            self.pool.give(block, self.bytes);
+        let count = &self.header().count;
+        // The holder of the only count cannot be raced: nobody is there to retain or release.
+        if count.load(Acquire) != 1 {
+            if count.fetch_sub(1, Release) != 1 {
+                return;
+            }
+            fence(Acquire);
         }
+        // SAFETY: this was the last count, so nobody refers to the block.
+        unsafe { pool::give(self.0) }
     }
 }
 
 impl Storage {
     /// `bytes` bytes of undefined contents from the pool.
-    pub fn new(pool: &Arc<HostPool>, bytes: usize) -> Result<Storage> {
-        let block = pool.take(bytes)?;
-        let pool = pool.clone();
-        Ok(Storage(Arc::new(Inner { block: Some(block), bytes, version: AtomicU32::new(0), pool })))
+    #[inline]
+    pub fn new(pool: &HostPool, bytes: usize) -> Result<Storage> {
+        Ok(Storage(pool.take(bytes)?))
+    }
+
+    #[inline]
+    fn header(&self) -> &Header {
+        // SAFETY: a storage holds a count, so the header is alive.
+        unsafe { self.0.as_ref() }
     }
 
     pub fn device(&self) -> Device {
@@ -58,44 +77,46 @@ impl Storage {
 
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.0.bytes
+        self.header().bytes
     }
 
     /// The first byte. Kernels read and write through it within `bytes()`.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
-        self.0.block.as_ref().map_or(std::ptr::NonNull::dangling().as_ptr(), Block::as_ptr)
+        Header::data(self.0)
     }
 
     /// No view, no tape entry and no other handle shares these bytes.
     #[inline]
     pub fn is_unique(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
+        self.header().count.load(Acquire) == 1
     }
 
     pub fn same(&self, other: &Storage) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.0 == other.0
     }
 
+    #[inline]
     pub fn version(&self) -> u32 {
-        self.0.version.load(Relaxed)
+        self.header().version.load(Relaxed)
     }
 
     pub fn bump_version(&self) {
-        self.0.version.fetch_add(1, Relaxed);
+        self.header().version.fetch_add(1, Relaxed);
     }
 }
 
 impl fmt::Debug for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Storage({} bytes, count {})", self.bytes(), Arc::strong_count(&self.0))
+        let count = self.header().count.load(Relaxed);
+        write!(f, "Storage({} bytes, count {count})", self.bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc;
+    use std::sync::{Arc, mpsc};
 
     #[test]
     fn last_release_on_another_thread_frees_at_once_while_the_maker_is_blocked() {
@@ -113,9 +134,9 @@ mod tests {
         let seen_pool = pool.clone();
         let releaser = std::thread::spawn(move || {
             let s = other_gets.recv().unwrap();
-            assert_eq!(seen_pool.account.live.load(Relaxed), 1 << 20);
+            assert_eq!(seen_pool.account.live(), 1 << 20);
             drop(s);
-            report.send(seen_pool.account.live.load(Relaxed)).unwrap();
+            report.send(seen_pool.account.live()).unwrap();
         });
         assert_eq!(reported.recv().unwrap(), 0, "freed while the maker is still blocked");
         assert!(!maker.is_finished());
