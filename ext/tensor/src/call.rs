@@ -40,6 +40,11 @@ pub fn op_tensor_unary(state: &OpState, op: u32, a: f64, donated: u32) -> Result
     let row = row(op)?;
     let out = state.with_heap(&[a], |heap| {
         let x = heap.get(HeapId::from_f64(a)).map_err(|e| e.in_op(row.name()))?;
+        if donated == 0
+            && let Some(out) = state.engine.quick_unary(row, x)
+        {
+            return out.map_err(|e| e.in_op(row.name()));
+        }
         one(state.engine.call_donating(row, &[Arg::Tensor(x)], &Attrs::new(), donated as u8)?)
     })?;
     end_donated(state, &[a], donated);
@@ -58,7 +63,13 @@ pub fn op_tensor_binary(
     let row = row(op)?;
     let out = state.with_heap(&[a, b], |heap| {
         let get = |id| heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op(row.name()));
-        let args = [Arg::Tensor(get(a)?), Arg::Tensor(get(b)?)];
+        let (x, y) = (get(a)?, get(b)?);
+        if donated == 0
+            && let Some(out) = state.engine.quick_binary(row, x, y)
+        {
+            return out.map_err(|e| e.in_op(row.name()));
+        }
+        let args = [Arg::Tensor(x), Arg::Tensor(y)];
         one(state.engine.call_donating(row, &args, &Attrs::new(), donated as u8)?)
     })?;
     end_donated(state, &[a, b], donated);
@@ -77,6 +88,11 @@ pub fn op_tensor_binary_scalar(
     let row = row(op)?;
     let out = state.with_heap(&[a], |heap| {
         let x = heap.get(HeapId::from_f64(a)).map_err(|e| e.in_op(row.name()))?;
+        if donated == 0
+            && let Some(out) = state.engine.quick_binary_scalar(row, x, b)
+        {
+            return out.map_err(|e| e.in_op(row.name()));
+        }
         let args = [Arg::Tensor(x), Arg::Scalar(Scalar::from_number(b))];
         one(state.engine.call_donating(row, &args, &Attrs::new(), donated as u8)?)
     })?;

@@ -1,6 +1,5 @@
 //! Releasing handles, and the numbers of `memoryStats()`.
 
-
 use deno_core::{OpState, op2};
 use mlrun_tensor_core::HeapId;
 use mlrun_tensor_core::heap::Releaser;

@@ -66,10 +66,19 @@ pub struct Call<'a> {
     pub attrs: &'a [Attr],
 }
 
+/// A loop of an elementwise row: output, inputs (those that the row does not have repeat
+/// another), number of elements, parameters. Every address covers that many contiguous elements
+/// of the dtype that the loop was asked for; the output overlaps no input.
+pub type TinyKernel = unsafe fn(*mut u8, [*const u8; 3], usize, &[f64; 4]);
+
 pub trait Backend: Send + Sync {
     fn device(&self) -> Device;
     /// Runs one kernel. A missing one is [`crate::Error::NoKernel`], never a silent conversion.
     fn run(&self, call: &Call) -> Result<()>;
+    /// The loop of an elementwise row, where the device can run one at once on the host.
+    fn tiny(&self, _kernel: KernelId, _dtype: DType) -> Option<TinyKernel> {
+        None
+    }
     /// Sets the number of threads that kernels may use.
     fn set_threads(&self, threads: usize);
     fn threads(&self) -> usize;

@@ -9,6 +9,7 @@ use crate::dtype::{DType, Operand, Scalar, result_type};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, broadcast, checked_numel, show};
 use crate::pool::HostPool;
+use crate::quick::Quick;
 use crate::storage::Storage;
 use crate::table::{InferFn, Kind, Meta, Op, OpDef, Outputs, Rule, ViewFn};
 use crate::tape;
@@ -51,6 +52,7 @@ type Converted = Vec<Option<Tensor>>;
 pub struct Engine {
     pub pool: Arc<HostPool>,
     pub backend: Arc<dyn Backend>,
+    pub(crate) quick: Quick,
     grad_enabled: Cell<bool>,
     seq: Cell<u64>,
     seed: Cell<u64>,
@@ -73,6 +75,7 @@ impl Engine {
     pub fn new(backend: Arc<dyn Backend>, pool: Arc<HostPool>) -> Engine {
         Engine {
             pool,
+            quick: Quick::new(&*backend),
             backend,
             grad_enabled: Cell::new(true),
             seq: Cell::new(0),

@@ -110,24 +110,23 @@ impl Heap {
     /// Ends a slot; false where the id names none (it was released before).
     #[inline]
     pub fn release(&mut self, id: HeapId, by: Releaser) -> bool {
-        let Some(tensor) = self.take(id) else { return false };
+        let Some(slot) = self.slots.get_mut(id.index()) else { return false };
+        if slot.generation != id.generation() {
+            return false;
+        }
+        let Some(tensor) = &slot.tensor else { return false };
         let entry = &mut self.released[by as usize];
         entry.tensors += 1;
         if tensor.storage.is_unique() {
             entry.bytes += tensor.storage.bytes() as u64;
         }
-        true
-    }
-
-    fn take(&mut self, id: HeapId) -> Option<Tensor> {
-        let slot = self.slots.get_mut(id.index()).filter(|s| s.generation == id.generation())?;
-        let tensor = slot.tensor.take()?;
+        slot.tensor = None;
         self.live -= 1;
         if slot.generation < MAX_GENERATION {
             slot.generation += 1;
             self.free.push(id.index() as u32);
         }
-        Some(tensor)
+        true
     }
 
     /// Number of live handles.

@@ -14,6 +14,7 @@ pub mod heap;
 pub mod layout;
 pub mod ops;
 pub mod pool;
+pub mod quick;
 pub mod rows;
 pub mod scalar;
 

@@ -300,7 +300,8 @@ impl Shared {
     fn waiting_other(&self, own: bool, class: usize) -> Option<NonNull<Header>> {
         let mut others = lock(&self.others);
         // SAFETY: waiting blocks are headers that nobody else refers to.
-        let at = others.iter().position(|b| class_of(unsafe { b.0.as_ref() }.capacity).0 == class)?;
+        let at =
+            others.iter().position(|b| class_of(unsafe { b.0.as_ref() }.capacity).0 == class)?;
         let block = others.swap_remove(at).0;
         self.waiting_others.store(others.len(), Relaxed);
         if own {

@@ -11,7 +11,7 @@ use crate::elementwise::{Operand, Source};
 use crate::index::OutOfRange;
 use crate::scratch::NoScratch;
 use crate::threads::Threads;
-use mlrun_tensor_core::backend::{Backend, Call, Input, KernelId, View};
+use mlrun_tensor_core::backend::{Backend, Call, Input, KernelId, TinyKernel, View};
 use mlrun_tensor_core::storage::Device;
 use mlrun_tensor_core::{DType, Error, Op, Result, Scalar};
 
@@ -50,6 +50,10 @@ impl Backend for CpuBackend {
 
     fn threads(&self) -> usize {
         self.threads.count()
+    }
+
+    fn tiny(&self, kernel: KernelId, dtype: DType) -> Option<TinyKernel> {
+        crate::elementwise::row(kernel, dtype).map(|row| row.run as TinyKernel)
     }
 
     fn run(&self, call: &Call) -> Result<()> {
