@@ -126,118 +126,118 @@ addMethods({
   },
   /** Sum. */
   add(other) {
-    return binary(37, "add", this, other);
+    return binary(38, "add", this, other);
   },
   /** As add, in this tensor's own memory; returns this. */
   add_(other) {
-    return inPlace(37, "add_", this, other);
+    return inPlace(38, "add_", this, other);
   },
   /** Difference. */
   sub(other) {
-    return binary(38, "sub", this, other);
+    return binary(39, "sub", this, other);
   },
   /** As sub, in this tensor's own memory; returns this. */
   sub_(other) {
-    return inPlace(38, "sub_", this, other);
+    return inPlace(39, "sub_", this, other);
   },
   /** Product. */
   mul(other) {
-    return binary(39, "mul", this, other);
+    return binary(40, "mul", this, other);
   },
   /** As mul, in this tensor's own memory; returns this. */
   mul_(other) {
-    return inPlace(39, "mul_", this, other);
+    return inPlace(40, "mul_", this, other);
   },
   /** Quotient; integers give float32. */
   div(other) {
-    return binary(40, "div", this, other);
+    return binary(41, "div", this, other);
   },
   /** As div, in this tensor's own memory; returns this. */
   div_(other) {
-    return inPlace(40, "div_", this, other);
+    return inPlace(41, "div_", this, other);
   },
   /** a to the power b. */
   pow(other) {
-    return binary(41, "pow", this, other);
+    return binary(42, "pow", this, other);
   },
   /** Angle of the point (b, a), in radians. */
   atan2(other) {
-    return binary(42, "atan2", this, other);
+    return binary(43, "atan2", this, other);
   },
   /** The larger one; NaN wins; a tie splits the gradient. */
   maximum(other) {
-    return binary(43, "maximum", this, other);
+    return binary(44, "maximum", this, other);
   },
   /** The smaller one; NaN wins; a tie splits the gradient. */
   minimum(other) {
-    return binary(44, "minimum", this, other);
+    return binary(45, "minimum", this, other);
   },
   /** Python's %: the sign of the divisor. */
   remainder(other) {
-    return binary(45, "remainder", this, other);
+    return binary(46, "remainder", this, other);
   },
   /** Python's //: the quotient rounded down. */
   floorDivide(other) {
-    return binary(46, "floorDivide", this, other);
+    return binary(47, "floorDivide", this, other);
   },
   /** a equals b. */
   eq(other) {
-    return binary(48, "eq", this, other);
+    return binary(49, "eq", this, other);
   },
   /** a differs from b. */
   ne(other) {
-    return binary(49, "ne", this, other);
+    return binary(50, "ne", this, other);
   },
   /** a is greater than b. */
   gt(other) {
-    return binary(50, "gt", this, other);
+    return binary(51, "gt", this, other);
   },
   /** a is greater than or equal to b. */
   ge(other) {
-    return binary(51, "ge", this, other);
+    return binary(52, "ge", this, other);
   },
   /** a is less than b. */
   lt(other) {
-    return binary(52, "lt", this, other);
+    return binary(53, "lt", this, other);
   },
   /** a is less than or equal to b. */
   le(other) {
-    return binary(53, "le", this, other);
+    return binary(54, "le", this, other);
   },
   /** Both are not 0. */
   logicalAnd(other) {
-    return binary(54, "logicalAnd", this, other);
+    return binary(55, "logicalAnd", this, other);
   },
   /** At least one is not 0. */
   logicalOr(other) {
-    return binary(55, "logicalOr", this, other);
+    return binary(56, "logicalOr", this, other);
   },
   /** x is NaN. */
   isnan() {
-    return unary(56, this);
+    return unary(57, this);
   },
   /** x is plus or minus infinity. */
   isinf() {
-    return unary(57, this);
+    return unary(58, this);
   },
   /** x is neither NaN nor infinite. */
   isfinite() {
-    return unary(58, this);
+    return unary(59, this);
   },
   /** x is 0. */
   logicalNot() {
-    return unary(59, this);
+    return unary(60, this);
   },
   /** Bitwise and of integers or booleans. */
   bitwiseAnd(other) {
-    return binary(60, "bitwiseAnd", this, other);
+    return binary(61, "bitwiseAnd", this, other);
   },
   /** Bitwise or of integers or booleans. */
   bitwiseOr(other) {
-    return binary(61, "bitwiseOr", this, other);
+    return binary(62, "bitwiseOr", this, other);
   },
   /** Bitwise exclusive or of integers or booleans. */
   bitwiseXor(other) {
-    return binary(62, "bitwiseXor", this, other);
+    return binary(63, "bitwiseXor", this, other);
   },
 });

@@ -150,8 +150,9 @@ impl Engine {
                 Rule::Select => self.select(op, args),
                 Rule::View(f) => self.view(op, f, args, attrs),
                 Rule::Kernel(infer) => self.kernel(op, infer, args, attrs),
-                Rule::Composite(f) => f(self, args, attrs),
-                Rule::Raw(f) => self.raw(op, f, args, attrs),
+                // Whatever part of it fails, the user called this one.
+                Rule::Composite(f) => f(self, args, attrs).map_err(|e| e.of_op(def.name)),
+                Rule::Raw(f) => self.raw(op, f, args, attrs).map_err(|e| e.of_op(def.name)),
             }
         };
         run().map_err(|e| e.in_op(def.name))

@@ -71,6 +71,12 @@ impl Error {
         self
     }
 
+    /// Names the op that the user called in place of a part of it.
+    pub fn of_op(mut self, name: &'static str) -> Self {
+        *self.op_mut() = Cow::Borrowed(name);
+        self
+    }
+
     pub fn class(&self) -> ErrorClass {
         match self {
             Error::Shape { .. } => ErrorClass::Range,

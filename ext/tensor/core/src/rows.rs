@@ -51,6 +51,7 @@ unary {
     Softplus, softplus, "softplus", float, |x, p| T::select((x * T::lit(p[0])).gt(T::lit(p[1])), x, (x * T::lit(p[0])).exp().log1p() * T::lit(1.0 / p[0])); reads (x); |g, x, y, p| T::select((x * T::lit(p[0])).gt(T::lit(p[1])), g, g * (x * T::lit(p[0])).sigmoid()); [beta threshold] "log(1 + exp(beta x)) / beta, x itself where beta x is above threshold.";
     Elu, elu, "elu", float, |x, p| T::select(x.gt(T::lit(0.0)), x, T::lit(p[0]) * x.expm1()); reads (x); |g, x, y, p| T::select(x.gt(T::lit(0.0)), g, g * T::lit(p[0]) * x.exp()); [alpha] "x above 0, else alpha * (exp(x) - 1).";
     LeakyRelu, leaky_relu, "leakyRelu", float, |x, p| T::select(x.gt(T::lit(0.0)), x, x * T::lit(p[0])); reads (x); |g, x, y, p| T::select(x.gt(T::lit(0.0)), g, g * T::lit(p[0])); [slope] "x above 0, else slope * x.";
+    SmoothAbs, smooth_abs, "smoothAbs", float, |x, p| T::select(T::lit(p[0]).gt(x.abs()), x * x * T::lit(0.5 / p[0]), x.abs() - T::lit(0.5 * p[0])); reads (x); |g, x, y, p| T::select(T::lit(p[0]).gt(x.abs()), g * x * T::lit(1.0 / p[0]), g * x.sign()); [beta] "x^2 / (2 beta) where |x| is below beta, else |x| - beta / 2 (Girshick 2015).";
     ClampMin, clamp_min, "clampMin", weak, |x, p| x.max(T::lit(p[0])); reads (x); |g, x, y, p| T::select(x.ge(T::lit(p[0])), g, T::lit(0.0)); [min] "max(x, min); the gradient passes at the bound.";
     ClampMax, clamp_max, "clampMax", weak, |x, p| x.min(T::lit(p[0])); reads (x); |g, x, y, p| T::select(T::lit(p[0]).ge(x), g, T::lit(0.0)); [max] "min(x, max); the gradient passes at the bound.";
 }

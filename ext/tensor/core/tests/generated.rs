@@ -6,8 +6,17 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Elementwise rows whose JavaScript method takes options or several forms; written by hand.
-const BY_HAND: &[&str] =
-    &["softplus", "elu", "leakyRelu", "clampMin", "clampMax", "gelu", "geluTanh", "lerp"];
+const BY_HAND: &[&str] = &[
+    "softplus",
+    "elu",
+    "leakyRelu",
+    "clampMin",
+    "clampMax",
+    "gelu",
+    "geluTanh",
+    "lerp",
+    "smoothAbs",
+];
 
 fn methods() -> String {
     let mut js = String::from(

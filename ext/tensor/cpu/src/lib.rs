@@ -5,9 +5,12 @@
 //! `mlrun_tensor_core` before a kernel runs.
 
 pub mod adam;
+pub mod attention;
 pub mod backend;
+pub mod conv;
 mod convert;
 pub mod copy;
+pub mod dense;
 pub mod elementwise;
 mod erf64;
 pub mod gemm;
@@ -16,6 +19,7 @@ pub mod isa;
 pub mod lanes;
 pub mod math;
 pub mod norm;
+pub mod pool;
 mod ptr;
 pub mod random;
 pub mod reduce;

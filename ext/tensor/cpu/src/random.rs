@@ -253,6 +253,43 @@ pub unsafe fn fill_i64(t: &Threads, out: *mut i64, n: usize, seed: u64, counter:
     unsafe { fill(t, out, n, seed, counter, draw) }
 }
 
+/// Elements that [`keep`] draws at a time.
+const KEEP_BLOCK: usize = 1024;
+
+/// Multiplies element i of `x` by `factor` where the uniform float32 number at `counter + i` is at
+/// least `p`, else by 0.
+///
+/// # Safety
+/// `x` covers `n` elements.
+pub unsafe fn keep<T: crate::dense::Number>(
+    threads: &Threads,
+    x: *mut T,
+    n: usize,
+    seed: u64,
+    counter: u64,
+    p: f64,
+) {
+    let x = SyncPtr(x);
+    let factor = T::of(if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 });
+    let draw = Draw::Uniform { low: 0.0, high: 1.0 };
+    threads.split(n, GRAIN, |range| {
+        let mut numbers = [0f32; KEEP_BLOCK];
+        for at in range.clone().step_by(KEEP_BLOCK) {
+            let m = KEEP_BLOCK.min(range.end - at);
+            let start = counter.wrapping_add(at as u64);
+            dispatch(Part { out: numbers.as_mut_ptr(), start, n: m, seed, draw });
+            for (i, u) in numbers.iter().enumerate().take(m) {
+                let f = if *u as f64 >= p { factor } else { T::default() };
+                // SAFETY: parts of `split` are disjoint and inside `n`.
+                unsafe {
+                    let to = x.get().add(at + i);
+                    *to = *to * f;
+                }
+            }
+        }
+    });
+}
+
 /// A permutation of `0..n` (Fisher and Yates), one thread.
 ///
 /// # Safety

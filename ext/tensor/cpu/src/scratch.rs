@@ -1,4 +1,4 @@
-//! Working memory of kernels: two blocks per thread, kept between calls.
+//! Working memory of kernels: a few blocks per thread, kept between calls.
 //!
 //! Invariant: a failed allocation is [`NoScratch`], never an abort. Blocks above
 //! [`KEEP_BYTES`] go back to the system after the call.
@@ -16,6 +16,7 @@ pub struct NoScratch {
 /// Largest block that a thread keeps for its next kernel, in bytes.
 pub const KEEP_BYTES: usize = 8 << 20;
 const ALIGN: usize = 64;
+const KEPT_BLOCKS: usize = 4;
 
 struct Block {
     ptr: NonNull<u8>,
@@ -40,8 +41,8 @@ fn allocate(bytes: usize) -> Result<Block, NoScratch> {
 }
 
 thread_local! {
-    /// Two, for a kernel whose tasks need their own block while it holds one.
-    static KEPT: Cell<[Option<Block>; 2]> = const { Cell::new([None, None]) };
+    /// Several, for a kernel that calls another while it holds some.
+    static KEPT: Cell<[Option<Block>; KEPT_BLOCKS]> = const { Cell::new([const { None }; KEPT_BLOCKS]) };
 }
 
 /// Working memory with undefined contents, 64-byte aligned.
@@ -77,13 +78,15 @@ impl Drop for Scratch {
         let Some(block) = self.block.take().filter(|b| b.bytes <= KEEP_BYTES) else { return };
         // While a thread ends its cell is gone; the block is then freed.
         let _ = KEPT.try_with(|kept| {
-            let [a, b] = kept.take();
-            let mut all = [a, b, Some(block)];
-            // The two largest stay.
-            all.sort_by_key(|b| std::cmp::Reverse(b.as_ref().map_or(0, |b| b.bytes)));
-            let [a, b, smallest] = all;
-            kept.set([a, b]);
-            drop(smallest);
+            let mut blocks = kept.take();
+            // The largest stay.
+            let size = |b: &Option<Block>| b.as_ref().map_or(0, |b| b.bytes);
+            if let Some(smallest) = blocks.iter_mut().min_by_key(|b| size(b))
+                && size(smallest) < block.bytes
+            {
+                *smallest = Some(block);
+            }
+            kept.set(blocks);
         });
     }
 }

@@ -164,6 +164,88 @@ pub unsafe fn fold_row_f32<I: Isa>(action: Action, x: *const f32, n: usize) -> f
     }
 }
 
+/// Number types for which the widest vector of an instruction set is known.
+pub trait Fits: crate::dense::Number {
+    /// [`crate::norm::pair_sums`] in the vectors of `I`.
+    ///
+    /// # Safety
+    /// The code runs in a function compiled for `I`; the pair covers `n` elements.
+    unsafe fn sums<I: Isa>(n: usize, p: impl crate::norm::Pair<Self>) -> (Self, Self);
+    /// [`crate::norm::share`] in the vectors of `I`.
+    ///
+    /// # Safety
+    /// As `sums`; the addresses cover `n` elements.
+    #[expect(clippy::too_many_arguments, reason = "addresses of one loop")]
+    unsafe fn share<I: Isa>(
+        n: usize,
+        g: *const Self,
+        x: *const Self,
+        shift: Self,
+        rstd: Self,
+        gw: *mut Self,
+        gb: *mut Self,
+    );
+    /// `out = exp(x)` for x <= 0.
+    ///
+    /// # Safety
+    /// As `sums`.
+    unsafe fn exp_row<I: Isa>(out: *mut Self, x: *const Self, n: usize);
+}
+
+macro_rules! fits {
+    ($t:ty, $v512:ident, $v256:ident, $n:literal, $exp:expr) => {
+        impl Fits for $t {
+            #[inline(always)]
+            unsafe fn sums<I: Isa>(n: usize, p: impl crate::norm::Pair<$t>) -> ($t, $t) {
+                use crate::norm::pair_sums;
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    #[cfg(target_arch = "x86_64")]
+                    match I::LEVEL {
+                        Level::Avx512 => return pair_sums::<std::arch::x86_64::$v512, _>(n, p),
+                        Level::Avx2 => return pair_sums::<std::arch::x86_64::$v256, _>(n, p),
+                        Level::Base => {}
+                    }
+                    pair_sums::<Portable<$t, $n>, _>(n, p)
+                }
+            }
+            #[inline(always)]
+            unsafe fn share<I: Isa>(
+                n: usize,
+                g: *const $t,
+                x: *const $t,
+                shift: $t,
+                rstd: $t,
+                gw: *mut $t,
+                gb: *mut $t,
+            ) {
+                use crate::norm::share;
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    #[cfg(target_arch = "x86_64")]
+                    match I::LEVEL {
+                        Level::Avx512 => {
+                            return share::<std::arch::x86_64::$v512>(n, g, x, shift, rstd, gw, gb);
+                        }
+                        Level::Avx2 => {
+                            return share::<std::arch::x86_64::$v256>(n, g, x, shift, rstd, gw, gb);
+                        }
+                        Level::Base => {}
+                    }
+                    share::<Portable<$t, $n>>(n, g, x, shift, rstd, gw, gb)
+                }
+            }
+            #[inline(always)]
+            unsafe fn exp_row<I: Isa>(out: *mut $t, x: *const $t, n: usize) {
+                // SAFETY: passed on to the caller.
+                (0..n).for_each(|i| unsafe { *out.add(i) = $exp(*x.add(i)) });
+            }
+        }
+    };
+}
+fits!(f32, __m512, __m256, 4, crate::math::exp_nonpositive::<I>);
+fits!(f64, __m512d, __m256d, 2, f64::exp);
+
 /// Plain arrays, which compilers put into registers; for targets without a wider vector.
 #[derive(Clone, Copy)]
 pub struct Portable<T, const N: usize>([T; N]);

@@ -6,7 +6,7 @@ use crate::isa::{Isa, Kernel, dispatch};
 use crate::math;
 use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
-use crate::simd::{Action, fold_row_f32};
+use crate::simd::{Action, Fits, fold_row_f32};
 use crate::strided::Walk;
 use crate::threads::Threads;
 use mlrun_tensor_core::DType;
@@ -296,6 +296,54 @@ impl Kernel for ColumnsF32 {
                     let y = if log { (*row.add(j) - *m) - *s } else { *target.add(j) * *s };
                     *target.add(j) = y;
                 }
+            }
+        }
+    }
+}
+
+/// The gradient of softmax, `y (g - sum(g y))`, or of logSoftmax, `g - exp(y) sum(g)`, for rows
+/// of `n` contiguous elements.
+///
+/// # Safety
+/// All three cover `rows` rows; the output overlaps no input.
+pub unsafe fn backward<T: crate::dense::Number + Fits>(
+    threads: &Threads,
+    [rows, n]: [usize; 2],
+    g: *const T,
+    y: *const T,
+    gx: *mut T,
+    log: bool,
+) {
+    let (g, y, gx) = (SyncPtr(g.cast_mut()), SyncPtr(y.cast_mut()), SyncPtr(gx));
+    threads.split(rows, (GRAIN / n.max(1)).max(1), |range| {
+        for row in range {
+            let at = |p: &SyncPtr<T>| p.get().wrapping_add(row * n);
+            dispatch(BackwardRow { g: at(&g), y: at(&y), gx: at(&gx), n, log });
+        }
+    });
+}
+
+struct BackwardRow<T> {
+    g: *const T,
+    y: *const T,
+    gx: *mut T,
+    n: usize,
+    log: bool,
+}
+
+impl<T: crate::dense::Number + Fits> Kernel for BackwardRow<T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let BackwardRow { g, y, gx, n, log } = self;
+        // SAFETY: the caller of `backward` vouches for `n` elements; `run` is compiled for `I`.
+        unsafe {
+            let (sum, dot) = T::sums::<I>(n, crate::norm::SumGrad::of(g, y));
+            if log {
+                T::exp_row::<I>(gx, y, n);
+                (0..n).for_each(|i| *gx.add(i) = *g.add(i) - *gx.add(i) * sum);
+            } else {
+                (0..n).for_each(|i| *gx.add(i) = *y.add(i) * (*g.add(i) - dot));
             }
         }
     }

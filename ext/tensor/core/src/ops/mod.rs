@@ -4,11 +4,17 @@
 //! backend gets; inputs have the plan's dtype and any strides, outputs are contiguous unless a
 //! comment says otherwise.
 
+pub mod attention;
+pub mod conv;
 pub mod create;
 pub mod index;
 pub mod linalg;
+pub mod loss;
 pub mod movement;
 pub mod nn;
+pub mod norm;
+pub mod place;
+pub mod pool;
 pub mod reduce;
 
 /// Calls `$callback! { ... others { Variant = row; ... } }`.
@@ -56,7 +62,42 @@ macro_rules! other_rows {
         ScatterAdd = ops::index::SCATTER_ADD;
         Softmax = ops::nn::SOFTMAX;
         LogSoftmax = ops::nn::LOG_SOFTMAX;
-        CrossEntropy = ops::nn::CROSS_ENTROPY;
+        SoftmaxBackward = ops::nn::SOFTMAX_BACKWARD;
+        CrossEntropy = ops::loss::CROSS_ENTROPY;
+        NllLoss = ops::loss::NLL_LOSS;
+        BceWithLogits = ops::loss::BCE_WITH_LOGITS;
+        MseLoss = ops::loss::MSE_LOSS;
+        L1Loss = ops::loss::L1_LOSS;
+        SmoothL1Loss = ops::loss::SMOOTH_L1_LOSS;
+        NormRows = ops::norm::NORM_ROWS;
+        NormRowsBackward = ops::norm::NORM_ROWS_BACKWARD;
+        LayerNorm = ops::norm::LAYER_NORM;
+        RmsNorm = ops::norm::RMS_NORM;
+        GroupNorm = ops::norm::GROUP_NORM;
+        BatchNorm = ops::norm::BATCH_NORM;
+        BatchNormTrain = ops::norm::BATCH_NORM_TRAIN;
+        Embedding = ops::place::EMBEDDING;
+        DropoutSeeded = ops::place::DROPOUT_SEEDED;
+        Dropout = ops::place::DROPOUT;
+        PadConstant = ops::place::PAD_CONSTANT;
+        Pad = ops::place::PAD;
+        Interpolate = ops::place::INTERPOLATE;
+        OneHot = ops::place::ONE_HOT;
+        Convolve = ops::conv::CONVOLVE;
+        ConvolveInput = ops::conv::CONVOLVE_INPUT;
+        ConvolveWeight = ops::conv::CONVOLVE_WEIGHT;
+        Conv1d = ops::conv::CONV1D;
+        Conv2d = ops::conv::CONV2D;
+        ConvTranspose1d = ops::conv::CONV_TRANSPOSE1D;
+        ConvTranspose2d = ops::conv::CONV_TRANSPOSE2D;
+        MaxPoolPlanes = ops::pool::MAX_POOL_PLANES;
+        AvgPoolPlanes = ops::pool::AVG_POOL_PLANES;
+        AvgPoolPlanesBackward = ops::pool::AVG_POOL_PLANES_BACKWARD;
+        MaxPool2d = ops::pool::MAX_POOL2D;
+        AvgPool2d = ops::pool::AVG_POOL2D;
+        Attention = ops::attention::ATTENTION;
+        AttentionBackward = ops::attention::ATTENTION_BACKWARD;
+        ScaledDotProductAttention = ops::attention::SCALED_DOT_PRODUCT_ATTENTION;
         AdamStep = ops::nn::ADAM_STEP;
     } } };
 }

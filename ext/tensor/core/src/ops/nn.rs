@@ -1,4 +1,4 @@
-//! Rows of neural networks: softmax, losses, optimizer steps.
+//! Rows of neural networks: softmax, optimizer steps.
 
 use crate::attr::{Attr, AttrKind, AttrsExt};
 use crate::backend::{Call, Input, KernelId, View};
@@ -34,12 +34,34 @@ pub const SOFTMAX: OpDef = OpDef::new("softmax", &[arg("input")], Rule::Kernel(a
         |cx| {
             let e = cx.engine;
             let (g, y) = (cx.grad()?, cx.output(0)?);
+            if !e.grad_enabled() {
+                return fused(cx, &g, &y, false);
+            }
             let gy = e.bin(Op::Mul, &g, &y)?;
             let inner = e.bin(Op::Mul, &y, &sum_along(cx, &gy)?)?;
             Ok(smallvec![Some(e.bin(Op::Sub, &gy, &inner)?)])
         },
         &[OUT],
     );
+
+fn fused(cx: &VjpCx, g: &Tensor, y: &Tensor, log: bool) -> Result<crate::table::Grads> {
+    let attrs = smallvec![Attr::Int(cx.attrs.int(0)?), Attr::Bool(log)];
+    let args = [Arg::Tensor(g), Arg::Tensor(y)];
+    Ok(smallvec![Some(cx.engine.call1(Op::SoftmaxBackward, &args, &attrs)?)])
+}
+
+/// Kernel: `y (g - sum(g y))` along `dim`, or `g - exp(y) sum(g)` for logSoftmax.
+pub const SOFTMAX_BACKWARD: OpDef = OpDef::new(
+    "softmaxBackward",
+    &[arg("grad"), arg("output")],
+    Rule::Kernel(|m, _| {
+        let g = first(m)?;
+        Ok(Plan::one(g.dtype, g.shape.into(), g.dtype))
+    }),
+)
+.attrs(&[attr("dim", AttrKind::Int), attr("log", AttrKind::Bool)])
+.doc("The gradient of softmax or logSoftmax.")
+.no_vjp("a gradient that is differentiated is composed of other ops");
 
 /// Kernel: `x - max - log(sum(exp(x - max)))` along `dim`.
 pub const LOG_SOFTMAX: OpDef = OpDef::new("logSoftmax", &[arg("input")], Rule::Kernel(along_dim))
@@ -49,76 +71,14 @@ pub const LOG_SOFTMAX: OpDef = OpDef::new("logSoftmax", &[arg("input")], Rule::K
         |cx| {
             let e = cx.engine;
             let (g, y) = (cx.grad()?, cx.output(0)?);
+            if !e.grad_enabled() {
+                return fused(cx, &g, &y, true);
+            }
             let scaled = e.bin(Op::Mul, &e.un(Op::Exp, &y)?, &sum_along(cx, &g)?)?;
             Ok(smallvec![Some(e.bin(Op::Sub, &g, &scaled)?)])
         },
         &[OUT],
     );
-
-/// 0: none, 1: mean, 2: sum.
-const REDUCTION: AttrKind = AttrKind::Int;
-
-pub const CROSS_ENTROPY: OpDef =
-    OpDef::new("crossEntropy", &[arg("logits"), arg("target")], Rule::Composite(cross_entropy))
-        .attrs(&[
-            attr("reduction", REDUCTION),
-            attr("ignoreIndex", AttrKind::Int),
-            attr("labelSmoothing", AttrKind::Float),
-        ])
-        .doc("Negative log likelihood of class indices under softmax of the logits.")
-        .tolerance(1e-5)
-        .of_parts();
-
-/// Classes are dimension 1 (0 for a single sample), the target has the other dimensions.
-fn cross_entropy(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
-    let (x, t) = (tensor_arg(&CROSS_ENTROPY, args, 0)?, tensor_arg(&CROSS_ENTROPY, args, 1)?);
-    let class = usize::from(x.ndim() > 1);
-    let mut want = x.layout.shape.clone();
-    if want.is_empty() || t.dtype.is_float() {
-        return Err(Error::argument(format!(
-            "got logits {} and a {} target, expected class logits and class indices",
-            show(x.shape()),
-            t.dtype
-        )));
-    }
-    let classes = want.remove(class);
-    if t.layout.shape != want {
-        return Err(Error::shape(format!(
-            "logits {} need a target of shape {}, got {}",
-            show(x.shape()),
-            show(&want),
-            show(t.shape())
-        )));
-    }
-    let (reduction, ignore, smoothing) = (attrs.int(0)?, attrs.int(1)?, attrs.float(2)?);
-    let logp = e.call1(Op::LogSoftmax, &[Arg::Tensor(x)], &smallvec![Attr::Int(class as i64)])?;
-    let valid = e.bin_scalar_int(Op::Ne, t, ignore)?;
-    let zero = Arg::Scalar(Scalar::Int(0));
-    let safe = e.call1(Op::Where, &[Arg::Tensor(&valid), Arg::Tensor(t), zero], &smallvec![])?;
-    let mut at = t.layout.shape.clone();
-    at.insert(class, 1);
-    let index = e.reshape(&safe, &at)?;
-    let dim = smallvec![Attr::Int(class as i64)];
-    let picked = e.call1(Op::Gather, &[Arg::Tensor(&logp), Arg::Tensor(&index)], &dim)?;
-    let mut loss = e.un(Op::Neg, &e.reshape(&picked, t.shape())?)?;
-    if smoothing != 0.0 {
-        let all = e.sum_dims(&logp, &[class], false)?;
-        let rest = e.bin_scalar(Op::Mul, &all, -smoothing / classes as f64)?;
-        loss = e.add(&e.bin_scalar(Op::Mul, &loss, 1.0 - smoothing)?, &rest)?;
-    }
-    let zero = Arg::Scalar(Scalar::Float(0.0));
-    let loss =
-        e.call1(Op::Where, &[Arg::Tensor(&valid), Arg::Tensor(&loss), zero], &smallvec![])?;
-    let total = |t: &Tensor| e.call1(Op::Sum, &[Arg::Tensor(t)], &smallvec![Attr::Absent]);
-    Ok(smallvec![match reduction {
-        0 => loss,
-        1 => {
-            let count = e.cast(&total(&valid)?, loss.dtype)?;
-            e.bin(Op::Div, &total(&loss)?, &count)?
-        }
-        _ => total(&loss)?,
-    }])
-}
 
 /// One step of Adam or AdamW over all parameters: tensors are `[p, g, m, v]` for each of them.
 ///

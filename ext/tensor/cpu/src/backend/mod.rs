@@ -5,6 +5,7 @@
 
 mod elementwise;
 mod matrix;
+mod nn;
 mod other;
 
 use crate::elementwise::{Operand, Source};
@@ -76,6 +77,18 @@ impl Backend for CpuBackend {
                 }
                 Op::Softmax | Op::LogSoftmax => other::softmax(t, call, op),
                 Op::AdamStep => other::adam(t, call),
+                Op::SoftmaxBackward
+                | Op::NormRows
+                | Op::NormRowsBackward
+                | Op::DropoutSeeded
+                | Op::Convolve
+                | Op::ConvolveInput
+                | Op::ConvolveWeight
+                | Op::MaxPoolPlanes
+                | Op::AvgPoolPlanes
+                | Op::AvgPoolPlanesBackward
+                | Op::Attention
+                | Op::AttentionBackward => nn::run(t, call, op),
                 _ => Err(no_kernel(call)),
             },
             KernelId::UnaryGrad(_) => Err(no_kernel(call)),
