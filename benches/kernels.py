@@ -32,7 +32,33 @@ CASES = [
     ("softmax:4096x384/1", 1.1), ("logsoftmax:4096x384/1", 1.1), ("softmax:4096x384/0", 1.0),
     ("copy:1048576", 1.0), ("copyT:1024x1024", 1.0), ("copyT:2000x3000", 1.0), ("rows:8192x384", 1.0),
     ("randn:1048576", 1.0), ("adamw:10000000", 1.0),
+    ("gelufb:65536", 2.0), ("gelufb:1048576", 2.0), ("gelufb:16777216", 2.0),
+    ("softmaxfb:4096x384", 1.1), ("logsoftmaxfb:4096x384", 1.1), ("layernormfb:4096x384", 1.1),
+    ("conv2dfb:64x1x28x28/16", 1.0), ("conv2dfb:64x16x14x14/32", 1.0),
+    ("attentionfb:8x8x256x64/causal", 1.0), ("attentionfb:8x8x256x64/full", 1.0),
 ]
+
+
+def both_ways(kind, shape, option):
+    """A call with its gradients by all inputs, the first layer's images excepted."""
+    x, w, b = torch.randn(shape), torch.randn(shape[-1:]), torch.randn(shape[-1:])
+    inputs, call = {
+        "gelu": lambda: ([x], lambda x: F.gelu(x, approximate="tanh")),
+        "softmax": lambda: ([x], lambda x: torch.softmax(x, -1)),
+        "logsoftmax": lambda: ([x], lambda x: torch.log_softmax(x, -1)),
+        "layernorm": lambda: ([x, w, b], lambda x, w, b: F.layer_norm(x, shape[-1:], w, b)),
+        "conv2d": lambda: (
+            [x, torch.randn(int(option), shape[1], 3, 3), torch.randn(int(option))], lambda x, w, b: F.conv2d(x, w, b)
+        ),
+        "attention": lambda: (
+            [x, torch.randn(shape), torch.randn(shape)],
+            lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=option == "causal"),
+        ),
+    }[kind]()
+    free = 1 if kind == "conv2d" and shape[1] == 1 else 0
+    wanted = [t.requires_grad_() for t in inputs[free:]]
+    seed = torch.full_like(call(*inputs), 0.5)
+    return lambda: torch.autograd.grad(call(*inputs), wanted, seed)
 
 
 def torch_case(name):
@@ -44,6 +70,8 @@ def torch_case(name):
         a = torch.randn(k, m).t() if option[0] == "T" else torch.randn(m, k)
         b = torch.randn(n, k).t() if option[1] == "T" else torch.randn(k, n)
         return lambda: torch.mm(a, b)
+    if kind.endswith("fb"):
+        return both_ways(kind[:-2], shape, option)
     x, y = torch.randn(shape), torch.randn(shape)
     dim = int(option) if option else None
     if kind == "adamw":

@@ -275,22 +275,170 @@ declare module "mlrun" {
 
   type Reduction = "none" | "mean" | "sum";
   export namespace F {
+    /** `x weight^T + bias`: `[..., in]` with weight `[out, in]` and bias `[out]`. */
     function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor;
     function relu(x: Tensor): Tensor;
     function sigmoid(x: Tensor): Tensor;
     function tanh(x: Tensor): Tensor;
     function gelu(x: Tensor, options?: { approximate?: "none" | "tanh" }): Tensor;
     function silu(x: Tensor): Tensor;
+    function softplus(x: Tensor, options?: { beta?: number; threshold?: number }): Tensor;
+    function elu(x: Tensor, alpha?: number): Tensor;
+    function leakyRelu(x: Tensor, slope?: number): Tensor;
     function softmax(x: Tensor, dim: number): Tensor;
     function logSoftmax(x: Tensor, dim: number): Tensor;
-    /** Logits `[n, classes, ...]`, target `[n, ...]` of int64 class indices. */
+    /**
+     * Sets elements to 0 with probability `p` and divides the others by `1 - p`; outside training
+     * a handle on the input. Equal seeds give equal results for any number of threads.
+     * @throws RangeError where p is not from 0 to 1
+     */
+    function dropout(x: Tensor, p?: number, options?: { training?: boolean }): Tensor;
+    /**
+     * Negative log likelihood under softmax. Logits are `[n, classes, ...]` or `[classes]`; the
+     * target has class indices without the class dimension, or probabilities of the logits' shape.
+     * `mean` divides by the weights of the targets that are not `ignoreIndex` (-100).
+     * @throws RangeError where shapes do not fit or an index is no class
+     */
     function crossEntropy(
       logits: Tensor,
       target: Tensor,
-      options?: { reduction?: Reduction; ignoreIndex?: number; labelSmoothing?: number },
+      options?: { weight?: Tensor; reduction?: Reduction; ignoreIndex?: number; labelSmoothing?: number },
     ): Tensor;
-    function mseLoss(a: Tensor, b: Tensor, options?: { reduction?: Reduction }): Tensor;
-    function l1Loss(a: Tensor, b: Tensor, options?: { reduction?: Reduction }): Tensor;
+    /** As crossEntropy with class indices, for log probabilities. */
+    function nllLoss(
+      input: Tensor,
+      target: Tensor,
+      options?: { weight?: Tensor; reduction?: Reduction; ignoreIndex?: number },
+    ): Tensor;
+    /** Binary cross entropy under sigmoid; `posWeight` weighs the positive part. Equal shapes. */
+    function bceWithLogits(
+      input: Tensor,
+      target: Tensor,
+      options?: { weight?: Tensor; posWeight?: Tensor; reduction?: Reduction },
+    ): Tensor;
+    function mseLoss(input: Tensor, target: Tensor, options?: { weight?: Tensor; reduction?: Reduction }): Tensor;
+    function l1Loss(input: Tensor, target: Tensor, options?: { weight?: Tensor; reduction?: Reduction }): Tensor;
+    /** Squared below `beta` (1), absolute above. */
+    function smoothL1Loss(
+      input: Tensor,
+      target: Tensor,
+      options?: { weight?: Tensor; reduction?: Reduction; beta?: number },
+    ): Tensor;
+    /**
+     * Mean 0 and variance 1 over the trailing dimensions `shape`, then weight and bias of that
+     * shape. `eps` (1e-5) may stand in an options object.
+     */
+    function layerNorm(
+      x: Tensor,
+      shape: number | readonly number[],
+      weight?: Tensor | null,
+      bias?: Tensor | null,
+      eps?: number | { eps?: number },
+    ): Tensor;
+    /** Division by the root mean square; without `eps` the dtype's smallest step at 1. */
+    function rmsNorm(
+      x: Tensor,
+      shape: number | readonly number[],
+      weight?: Tensor | null,
+      eps?: number | { eps?: number },
+    ): Tensor;
+    /** `[n, channels, ...]` normalised over groups of channels; weight and bias `[channels]`. */
+    function groupNorm(
+      x: Tensor,
+      groups: number,
+      weight?: Tensor | null,
+      bias?: Tensor | null,
+      eps?: number | { eps?: number },
+    ): Tensor;
+    /**
+     * `[n, channels, ...]` normalised by channel: over the batch in training, where the running
+     * statistics `[channels]` move by `momentum` (0.1) in place, else by these.
+     * @throws RangeError in training with one value per channel
+     */
+    function batchNorm(
+      x: Tensor,
+      runningMean: Tensor | null,
+      runningVar: Tensor | null,
+      weight?: Tensor | null,
+      bias?: Tensor | null,
+      options?: { training?: boolean; momentum?: number; eps?: number },
+    ): Tensor;
+    /** Rows of weight `[rows, width]`: index `[...]` gives `[..., width]`. Row `paddingIdx` gets no gradient. */
+    function embedding(index: Tensor, weight: Tensor, options?: { paddingIdx?: number }): Tensor;
+    /** Index `[...]` to int64 `[..., classes]` with 1 at the index; by default the largest index decides. */
+    function oneHot(index: Tensor, classes?: number): Tensor;
+    interface ConvOptions {
+      stride?: number | readonly number[];
+      /** Numbers, "valid" (0) or "same", which keeps the extents at stride 1. */
+      padding?: number | readonly number[] | "same" | "valid";
+      dilation?: number | readonly number[];
+      groups?: number;
+    }
+    interface ConvTransposeOptions {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      groups?: number;
+    }
+    /** `[n, c, l]` or `[c, l]` with weight `[out, c / groups, k]` and bias `[out]`. */
+    function conv1d(x: Tensor, weight: Tensor, bias?: Tensor | null, options?: ConvOptions): Tensor;
+    /** `[n, c, h, w]` or `[c, h, w]` with weight `[out, c / groups, kh, kw]` and bias `[out]`. */
+    function conv2d(x: Tensor, weight: Tensor, bias?: Tensor | null, options?: ConvOptions): Tensor;
+    /** `[n, c, l]` with weight `[c, out / groups, k]`. */
+    function convTranspose1d(x: Tensor, weight: Tensor, bias?: Tensor | null, options?: ConvTransposeOptions): Tensor;
+    /** `[n, c, h, w]` with weight `[c, out / groups, kh, kw]`. */
+    function convTranspose2d(x: Tensor, weight: Tensor, bias?: Tensor | null, options?: ConvTransposeOptions): Tensor;
+    /** The largest element of windows of `[n, c, h, w]` or `[c, h, w]`; the stride is the kernel's size by default. */
+    function maxPool2d(
+      x: Tensor,
+      kernelSize: number | readonly number[],
+      options?: {
+        stride?: number | readonly number[];
+        padding?: number | readonly number[];
+        dilation?: number | readonly number[];
+        ceilMode?: boolean;
+      },
+    ): Tensor;
+    /** The mean of windows of `[n, c, h, w]` or `[c, h, w]`. */
+    function avgPool2d(
+      x: Tensor,
+      kernelSize: number | readonly number[],
+      options?: {
+        stride?: number | readonly number[];
+        padding?: number | readonly number[];
+        ceilMode?: boolean;
+        countIncludePad?: boolean;
+        divisorOverride?: number;
+      },
+    ): Tensor;
+    /**
+     * `softmax(q k^T scale + mask) v` for q `[..., l, e]`, k `[..., s, e]`, v `[..., s, ev]`; a mask
+     * broadcasts to `[..., l, s]` and is added, or where boolean true lets a position be seen. A
+     * row that sees nothing is 0. `scale` is `1 / sqrt(e)` by default.
+     */
+    function scaledDotProductAttention(
+      query: Tensor,
+      key: Tensor,
+      value: Tensor,
+      options?: { attnMask?: Tensor | null; dropoutP?: number; isCausal?: boolean; scale?: number },
+    ): Tensor;
+    /** Paddings `[left, right, top, bottom, ...]`, two for each of the last dimensions; a negative one cuts off. */
+    function pad(
+      x: Tensor,
+      paddings: readonly number[],
+      options?: { mode?: "constant" | "reflect" | "replicate" | "circular"; value?: number },
+    ): Tensor;
+    /** `[n, c, ...]` brought to a spatial `size`, or to `scaleFactor` times the one it has. */
+    function interpolate(
+      x: Tensor,
+      options: {
+        size?: number | readonly number[];
+        scaleFactor?: number | readonly number[];
+        mode?: "nearest" | "linear" | "bilinear" | "trilinear";
+        alignCorners?: boolean;
+      },
+    ): Tensor;
   }
 
   export namespace nn {

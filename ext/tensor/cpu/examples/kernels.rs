@@ -6,6 +6,7 @@
 
 use mlrun_tensor_core::layout::Layout;
 use mlrun_tensor_core::pool::HostPool;
+use mlrun_tensor_core::tape::{self, Edge};
 use mlrun_tensor_core::{Arg, Attr, Attrs, DType, Engine, Op, Storage, Tensor};
 use mlrun_tensor_cpu::{CpuBackend, Threads};
 use smallvec::smallvec;
@@ -116,6 +117,73 @@ impl Bench {
         Tensor::new(storage, Layout::contiguous(&[n]), DType::I64)
     }
 
+    /// A call with its gradients by all inputs.
+    fn both_ways<'a>(
+        &'a mut self,
+        kind: &str,
+        shape: &[usize],
+        option: &str,
+    ) -> Option<Box<dyn FnMut() + 'a>> {
+        let last = *shape.last()?;
+        let ints = |v: &[i64]| Attr::Ints(v.iter().copied().collect());
+        let x = self.random("x", shape);
+        let (op, more, attrs): (Op, Vec<Tensor>, Attrs) = match kind {
+            "gelu" => (Op::GeluTanh, vec![], Attrs::new()),
+            "softmax" => (Op::Softmax, vec![], smallvec![Attr::Int(-1)]),
+            "logsoftmax" => (Op::LogSoftmax, vec![], smallvec![Attr::Int(-1)]),
+            "layernorm" => {
+                let affine = vec![self.random("w", &[last]), self.random("b", &[last])];
+                (Op::LayerNorm, affine, smallvec![ints(&[last as i64]), Attr::Float(1e-5)])
+            }
+            "conv2d" => {
+                let out: usize = option.parse().ok()?;
+                let affine =
+                    vec![self.random("w", &[out, shape[1], 3, 3]), self.random("b", &[out])];
+                let attrs = smallvec![
+                    ints(&[1, 1]),
+                    ints(&[0, 0]),
+                    ints(&[1, 1]),
+                    Attr::Int(1),
+                    Attr::Bool(false)
+                ];
+                (Op::Conv2d, affine, attrs)
+            }
+            "attention" => {
+                let more = vec![self.random("k", shape), self.random("v", shape)];
+                let attrs =
+                    smallvec![Attr::Bool(option == "causal"), Attr::Absent, Attr::Float(0.0)];
+                (Op::ScaledDotProductAttention, more, attrs)
+            }
+            _ => return None,
+        };
+        let mut inputs = vec![x];
+        inputs.extend(more);
+        // Images have no gradient of their own in the first layer.
+        let free = if kind == "conv2d" && shape[1] == 1 { 1 } else { 0 };
+        for t in inputs.iter_mut().skip(free) {
+            t.edge = Edge::Leaf(Default::default());
+        }
+        let e = &self.engine;
+        let seed = {
+            let args: Vec<Arg> = inputs.iter().map(Arg::Tensor).collect();
+            let y = e.call1(op, &args, &attrs).ok()?;
+            e.full(y.shape(), 0.5, DType::F32).ok()?
+        };
+        Some(Box::new(move || {
+            e.set_grad_enabled(true);
+            let args: Vec<Arg> = inputs.iter().map(Arg::Tensor).collect();
+            let y = e.call1(op, &args, &attrs).expect("op");
+            let pass = tape::Backward {
+                roots: vec![(y, seed.clone())],
+                inputs: Some(&inputs[free..]),
+                retain_graph: false,
+                create_graph: false,
+            };
+            drop(tape::backward(e, pass).expect("backward"));
+            e.set_grad_enabled(false);
+        }))
+    }
+
     /// The call that a case names, or nothing for an unknown name.
     fn case<'a>(&'a mut self, name: &str) -> Option<Box<dyn FnMut() + 'a>> {
         let (kind, rest) = name.split_once(':')?;
@@ -131,6 +199,9 @@ impl Bench {
             let b = if tb { self.engine.transpose_last(&b).ok()? } else { b };
             let e = &self.engine;
             return Some(Box::new(move || drop(e.bin(Op::Bmm, &a, &b).expect("bmm"))));
+        }
+        if let Some(kind) = kind.strip_suffix("fb") {
+            return self.both_ways(kind, &shape, &option);
         }
         let x = self.random("x", &shape);
         let y = self.random("y", &shape);
