@@ -1,10 +1,23 @@
 // The class Tensor and its bond with the native heap: ids, nursery, calls by row.
 //
-// Invariant: this file alone reads and writes a handle's id. A positive id names a live slot, 0
-// was released by the ownership pass, a negative one is the number of a disposal record.
+// Invariant: this file alone reads and writes a handle's id and count. A positive id names a live
+// slot, 0 was released by the ownership pass, a negative one is the number of a disposal record.
 // Methods of the op table are added by 00_ops.js and its neighbours.
+//
+// Who counts: this file, 00_ops.js and 00_ownership.js are written for the ownership pass by hand;
+// every other file of the library is compiled by it, as the user's modules are. There:
+// - write plain JavaScript: temporaries go at their last use, results are given to the caller;
+// - a handle's id (`idOf`) is good only inside the call expression that it is an operand of,
+//   unless the handle is a parameter or is used again afterwards;
+// - build arrays of tensors with a literal and `push`, objects with a literal or index stores:
+//   what `Array.from`, `Object.fromEntries`, `map` of a foreign array and the like make is left
+//   to the collector;
+// - no `this` in arrow functions of tensor methods, no `arguments`, no parameter default that
+//   calls: such functions are left alone, and then share whatever they get.
+// Functions here that return an argument say so by `borrowed`.
 
 import { core, primordials } from "ext:core/mod.js";
+import { adopt, borrowed, configure, given } from "ext:mlrun_tensor/00_ownership.js";
 
 const {
   ArrayPrototypeFill,
@@ -34,7 +47,7 @@ let trackedBytes;
 
 let op_tensor_unary, op_tensor_binary, op_tensor_binary_scalar, op_tensor_call;
 let op_tensor_release, op_tensor_meta, op_tensor_track, op_tensor_in_place, op_tensor_in_place_scalar;
-let op_tensor_fill_big, op_tensor_alias;
+let op_tensor_fill_big, op_tensor_alias, op_own_is;
 export let ops;
 
 /** Binds the ops once per isolate: a snapshot cannot hold their fast forms. */
@@ -43,8 +56,10 @@ export function bindOps() {
   ({
     op_tensor_unary, op_tensor_binary, op_tensor_binary_scalar, op_tensor_call,
     op_tensor_release, op_tensor_meta, op_tensor_track, op_tensor_in_place,
-    op_tensor_in_place_scalar, op_tensor_fill_big, op_tensor_alias,
+    op_tensor_in_place_scalar, op_tensor_fill_big, op_tensor_alias, op_own_is,
   } = core.ops);
+  for (let i = 0; i < modules.length; i++) ops.op_own_module(modules[i]);
+  modules = null;
   bytes = new Uint8Array(numbers.buffer);
   trackedBytes = new Uint8Array(trackedIds.buffer);
 }
@@ -58,11 +73,16 @@ for (let i = 0; i < NURSERY; i++) nursery[i] = null;
 
 let disposed = 0;
 
+// A count from here on is the sticky flag of a handle that nobody counts any more.
+const SHARED = 2 ** 30;
+
 export let idOf, isTensor;
-let shapeOf, dtypeOf, metaOf;
+let shapeOf, dtypeOf, metaOf, counting;
 
 export class Tensor {
   #id;
+  // Compiled owners; a new handle's one is in flight to whoever receives it.
+  #rc = 1;
   #shape = null;
   #dtype = "";
 
@@ -76,6 +96,25 @@ export class Tensor {
   static {
     idOf = (t) => t.#id;
     isTensor = (t) => typeof t === "object" && t !== null && #id in t;
+    counting = {
+      is: (t) => #id in t,
+      shared: (t) => t.#rc >= SHARED,
+      share: (t) => {
+        t.#rc = SHARED;
+      },
+      retain: (t) => {
+        if (verifier !== null && t.#rc <= 0) verifier.touched(t.#id);
+        t.#rc++;
+      },
+      release: (t) => {
+        if (--t.#rc > 0) return;
+        const id = t.#id;
+        if (id > 0) {
+          t.#id = verifier === null ? 0 : verifier.released(t);
+          op_tensor_release(id, 0);
+        }
+      },
+    };
     metaOf = (t) => {
       const n = op_tensor_meta(t.#id, bytes);
       t.#dtype = DTYPES[numbers[0]];
@@ -174,18 +213,24 @@ export class TensorMemoryError extends RangeError {
 // As a class, not as a builder: errors of fast calls borrow the prototype and run no code.
 core.registerErrorClass("TensorMemoryError", TensorMemoryError);
 
+// Told about each new handle, if anybody wants to know (`tidy`, --verify-ownership).
+let born = null;
+let verifier = null;
+
+/** Has `callback` called with every new handle; null ends it. Gives what was there before. */
+export function onBirth(callback) {
+  const before = born;
+  born = callback;
+  return before;
+}
+
 /** The handle of a new heap slot. A negative id asks for the nursery to be tracked. */
 export function make(id) {
-  if (id < 0) {
-    const t = new Tensor(TOKEN, -id);
-    nursery[newborn++] = t;
-    track();
-    return t;
-  }
-  const t = new Tensor(TOKEN, id);
+  const t = new Tensor(TOKEN, id < 0 ? -id : id);
   nursery[newborn++] = t;
-  if (newborn === NURSERY) track();
-  return t;
+  if (id < 0 || newborn === NURSERY) track();
+  if (born !== null) born(t);
+  return given(t);
 }
 
 /** Gives the nursery's survivors a weak finalizer and lets the pacing collect. */
@@ -254,7 +299,7 @@ export function inPlace(row, name, t, other) {
   } else {
     withOperand(name, other, (id) => op_tensor_in_place(row, idOf(t), id));
   }
-  return t;
+  return borrowed(t);
 }
 
 /** Booleans and BigInts as operands: a 0-d tensor for the time of the call. */
@@ -346,7 +391,7 @@ export function callMany(name, args, values) {
   for (let i = 0; i < n; i++) ids[i] = numbers[i];
   const out = [];
   for (let i = 0; i < n; i++) out[i] = make(ids[i]);
-  return out;
+  return given(adopt(out));
 }
 
 /** A new handle on the same tensor. */
@@ -368,7 +413,7 @@ export function tensorArg(op, name, t) {
   if (!isTensor(t)) {
     throw new TypeError(`${op}: ${name} must be a tensor, got ${describe(t)}`);
   }
-  return t;
+  return borrowed(t);
 }
 
 export function dtypeCode(op, name) {
@@ -422,7 +467,7 @@ export function options(op, given, known) {
       throw new TypeError(`${op}: unknown option "${key}", expected ${known.join(", ")}`);
     }
   }
-  return given;
+  return borrowed(given);
 }
 
 /** Adds methods to Tensor.prototype as a class would: not enumerable. */
@@ -434,3 +479,44 @@ export function addMethods(methods) {
   }
 }
 
+
+// ---- The ownership pass.
+
+const operations = new Set();
+
+/** `addMethods` for methods that follow the protocol without being compiled. */
+export function addOperations(methods) {
+  addMethods(methods);
+  for (const key of Reflect.ownKeys(methods)) {
+    const { value, get, set } = Object.getOwnPropertyDescriptor(Tensor.prototype, key);
+    for (const f of [value, get, set]) if (typeof f === "function") operations.add(f);
+  }
+}
+
+for (const key of Reflect.ownKeys(Tensor.prototype)) {
+  const { value, get, set } = Object.getOwnPropertyDescriptor(Tensor.prototype, key);
+  for (const f of [value, get, set]) if (typeof f === "function" && f !== Tensor) operations.add(f);
+}
+const followers = [
+  addMethods, addOperations, alias, binary, call, callMany, callNone, describe, dtypeCode, idOf, inPlace, integer,
+  integers, isTensor, list, make, options, tensorArg, track, unary,
+];
+for (const f of followers) operations.add(f);
+
+/** Functions that call what they get and keep nothing of it ("calls"), or whose result does ("wraps"). */
+export const lends = new Map();
+
+// One function of each module of the library, until there are ops to tell.
+let modules = [];
+
+configure({
+  ...counting,
+  operations,
+  lends,
+  prototype: Tensor.prototype,
+  ours: (f) => op_own_is(f),
+  module: (f) => {
+    if (modules === null) ops.op_own_module(f);
+    else modules.push(f);
+  },
+});

@@ -1,9 +1,9 @@
 // Generated from the op table by ext/tensor/core/tests/generated.rs; do not edit.
 // One method per elementwise row; the numbers are the rows'.
 
-import { addMethods, binary, inPlace, unary } from "ext:mlrun_tensor/00_handle.js";
+import { addOperations, binary, inPlace, unary } from "ext:mlrun_tensor/00_handle.js";
 
-addMethods({
+addOperations({
   /** Negative, -x. */
   neg() {
     return unary(0, this);

@@ -22,6 +22,12 @@ export function given(v) {
   return v;
 }
 
+/** The result of a library function that only hands an argument back: nobody may claim it. */
+export function borrowed(v) {
+  register = undefined;
+  return v;
+}
+
 const { apply } = Reflect;
 const toText = Function.prototype.toString;
 const MARK = "/*$own*/";
@@ -34,12 +40,24 @@ export function compiled(f) {
   if (typeof f !== "function") return false;
   let answer = known.get(f);
   if (answer === undefined) {
-    const text = apply(toText, f, []);
-    if (text.endsWith(`${TOKEN_MARK}}`)) answer = TAKES;
-    else answer = counts.operations.has(f) || text.endsWith(`${MARK}}`) || text.endsWith(`${MARK})`);
+    answer = examined(f);
     known.set(f, answer);
   }
   return answer !== false;
+}
+
+/** Of a script that the pass compiled, the mark at the end of a function is the compiler's. */
+function examined(f) {
+  if (counts.operations.has(f)) return true;
+  if (counts.ours !== undefined && !counts.ours(f)) return false;
+  const text = apply(toText, f, []);
+  if (text.endsWith(`${TOKEN_MARK}}`)) return TAKES;
+  return text.endsWith(`${MARK}}`) || text.endsWith(`${MARK})`);
+}
+
+/** First thing in a compiled module: `f` is one of its functions. */
+export function module(f) {
+  counts.module?.(f);
 }
 
 /** Puts a private stamp on an object that already exists: `super` returns it. */
@@ -512,13 +530,21 @@ export function fn(f, text, receiver) {
 /** `call(f, receiver, ...operands)`, without a frame of its own. */
 export const call = Function.prototype.call.bind(Function.prototype.call);
 
-/** `o.T` */
-export function view(o) {
+/** `o.T` or `o.grad`: accessors of tensors that make a new handle. */
+export function view(o, key) {
   register = undefined;
-  const v = o.T;
+  const v = o[key];
   if (!counted(v)) return v;
-  const mine = v === register && counts.is(o) && !Object.hasOwn(o, "T");
+  const mine = v === register && genuine(o, key);
   register = undefined;
   if (!mine) retain(v);
   return v;
+}
+
+/** `o` is a tensor that has the library's own accessor under this name. */
+function genuine(o, key) {
+  if (typeof o !== "object" || !counts.is(o)) return false;
+  if (getPrototypeOf(o) !== counts.prototype || Object.hasOwn(o, key)) return false;
+  const property = getOwnPropertyDescriptor(counts.prototype, key);
+  return property !== undefined && compiled(property.get);
 }

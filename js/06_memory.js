@@ -12,6 +12,8 @@ export function memoryStats() {
     peakBytes: numbers[2],
     pendingBytes: numbers[3],
     pooledBytes: numbers[4],
+    minorGCs: numbers[13],
+    majorGCs: numbers[14],
     released: { byPass: released(5), byMinorGC: released(7), byMajorGC: released(9), byDispose: released(11) },
   };
 }

@@ -23,6 +23,7 @@ pub use loader::CacheDir;
 pub use loader::LoadError;
 pub use loader::LoadErrorKind;
 pub use loader::Location;
+pub use loader::Ownership;
 pub use loader::Stats;
 pub use mlrun_globals::Exit;
 pub use report::Report;

@@ -19,6 +19,7 @@ use mlrun_globals::TensorOptions;
 use crate::error::Error;
 use crate::loader::CacheDir;
 use crate::loader::Loader;
+use crate::loader::Ownership;
 use crate::loader::Stats;
 use crate::memory;
 use crate::memory::Pace;
@@ -35,6 +36,8 @@ pub struct RuntimeOptions {
     pub threads: Option<std::num::NonZeroUsize>,
     /// Seed of the default random generator; `None`: a fresh one each run.
     pub seed: Option<u64>,
+    /// Whether tensors are released at their last use.
+    pub ownership: Ownership,
 }
 
 /// A JavaScript isolate. Not `Send`: it stays on the thread that made it.
@@ -59,7 +62,7 @@ impl Runtime {
             .map_err(Error::EventLoop)?;
         static FLAGS: Once = Once::new();
         FLAGS.call_once(|| v8::V8::set_flags_from_string(memory::V8_FLAGS));
-        let loader = Rc::new(Loader::new(&options.cache));
+        let loader = Rc::new(Loader::new(&options.cache, options.ownership));
         let mut js = {
             // V8 posts delayed tasks to the event loop that is current when the isolate is made.
             let _entered = event_loop.enter();
@@ -70,6 +73,7 @@ impl Runtime {
                     tensor: TensorOptions {
                         threads: options.threads,
                         seed: options.seed,
+                        verify: options.ownership == Ownership::Verify,
                         pacer: Some(Rc::new(Pace::default())),
                     },
                 }),

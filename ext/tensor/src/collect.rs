@@ -40,6 +40,8 @@ pub struct Nursery {
     since: Cell<u64>,
     base: Cell<u64>,
     reported: Cell<i64>,
+    /// Collections that were run for the sake of tensors: minor, major.
+    pub collections: [Cell<u64>; 2],
     /// By slot index; a slot names one handle until it is released.
     weak: RefCell<Vec<Option<v8::Weak<v8::Object>>>>,
 }
@@ -53,15 +55,24 @@ impl Nursery {
             since: Cell::new(0),
             base: Cell::new(0),
             reported: Cell::new(0),
+            collections: Default::default(),
             weak: RefCell::default(),
         }
     }
 
-    /// Counts an allocation; true where the nursery should be tracked now.
-    pub fn allocated(&self, bytes: u64) -> bool {
+    /// Counts an allocation; true where the nursery should be tracked now. What was released
+    /// meanwhile does not count, so a program that releases early never gets there.
+    pub fn allocated(&self, bytes: u64, live: impl FnOnce() -> u64) -> bool {
         let since = self.since.get() + bytes;
         self.since.set(since);
-        since >= self.threshold
+        if since < self.threshold {
+            return false;
+        }
+        let live = live();
+        self.base.set(self.base.get().min(live));
+        let pending = self.pending(live);
+        self.since.set(pending);
+        pending >= self.threshold
     }
 
     /// Drops the finalizer of a handle that was released in another way.
@@ -191,6 +202,8 @@ fn run_collection(
     }));
     pacer.collect(isolate, kind);
     state.collecting.set(None);
+    let count = &state.nursery.collections[kind as usize];
+    count.set(count.get() + 1);
     report_external(state, isolate);
     live_bytes(state)
 }

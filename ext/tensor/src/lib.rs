@@ -11,6 +11,7 @@ mod data;
 mod error;
 mod memory;
 mod modules;
+mod ownership;
 mod state;
 
 use std::rc::Rc;
@@ -21,6 +22,17 @@ pub use crate::state::{TensorOptions, TensorState};
 
 /// The module in the snapshot that `import ... from "mlrun"` gives.
 pub const LIBRARY_MODULE: &str = "ext:mlrun_tensor/mlrun.js";
+
+/// The module in the snapshot that code compiled by the ownership pass calls.
+pub const OWNERSHIP_MODULE: &str = "ext:mlrun_tensor/00_ownership.js";
+
+/// Files of the library that are written by hand for the ownership pass, or need none.
+pub const UNCOMPILED: &[&str] = &[
+    OWNERSHIP_MODULE,
+    "ext:mlrun_tensor/00_handle.js",
+    "ext:mlrun_tensor/00_ops.js",
+    LIBRARY_MODULE,
+];
 
 deno_core::extension!(
     mlrun_tensor,
@@ -50,6 +62,8 @@ deno_core::extension!(
         data::op_tensor_item_big,
         data::op_tensor_meta,
         data::op_tensor_read,
+        ownership::op_own_is,
+        ownership::op_own_module,
         memory::op_tensor_disposed_at,
         memory::op_tensor_memory_limit,
         memory::op_tensor_memory_stats,
@@ -63,6 +77,7 @@ deno_core::extension!(
     esm_entry_point = "ext:mlrun_tensor/mlrun.js",
     esm = [
         dir "../../js",
+        "00_ownership.js",
         "00_handle.js",
         "00_ops.js",
         "00_format.js",

@@ -24,7 +24,8 @@ pub fn op_tensor_disposed_at(state: &OpState, record: f64, #[string] place: &str
 }
 
 /// In order: live tensors, live, peak, pending and pooled bytes, then tensors and bytes
-/// released by the pass, minor and major collections and dispose.
+/// released by the pass, minor and major collections and dispose, then the number of minor and
+/// major collections.
 #[op2(fast)]
 pub fn op_tensor_memory_stats(
     state: &OpState,
@@ -46,6 +47,7 @@ pub fn op_tensor_memory_stats(
         let released = heap.released(by);
         values.extend([released.tensors as f64, released.bytes as f64]);
     }
+    values.extend(state.nursery.collections.iter().map(|n| n.get() as f64));
     if buffer.len() < values.len() {
         return Err(TensorError::Buffer {
             op: "memoryStats",

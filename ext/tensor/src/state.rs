@@ -14,6 +14,7 @@ use mlrun_tensor_cpu::CpuBackend;
 use crate::collect::{Nursery, Pacer};
 use crate::error::TensorError;
 use crate::modules::Modules;
+use crate::ownership::OwnedScripts;
 
 /// How to make a [`TensorState`].
 #[derive(Clone, Default)]
@@ -22,6 +23,8 @@ pub struct TensorOptions {
     pub threads: Option<std::num::NonZeroUsize>,
     /// Seed of the random numbers; `None`: drawn from the system.
     pub seed: Option<u64>,
+    /// A use of a tensor that the ownership pass released names the release.
+    pub verify: bool,
     /// Decides when the collector runs; `None`: never on its own.
     pub pacer: Option<Rc<dyn Pacer>>,
 }
@@ -57,6 +60,8 @@ pub struct TensorState {
     late: RefCell<Vec<(HeapId, Releaser)>>,
     /// Who runs the collector right now, for the release counters.
     pub collecting: Cell<Option<Releaser>>,
+    pub owned: OwnedScripts,
+    pub verify: bool,
 }
 
 impl TensorState {
@@ -76,6 +81,8 @@ impl TensorState {
             nursery: Nursery::new(options.pacer),
             late: RefCell::default(),
             collecting: Cell::new(None),
+            owned: OwnedScripts::default(),
+            verify: options.verify,
         }
     }
 
@@ -88,7 +95,9 @@ impl TensorState {
     pub fn put(&self, tensor: Tensor) -> Result<f64, TensorError> {
         let bytes = tensor.storage.bytes() as u64;
         let id = self.heap.borrow_mut().insert(tensor)?.to_f64();
-        Ok(if self.nursery.allocated(bytes) { -id } else { id })
+        let live = &self.engine.pool.account.live;
+        let due = self.nursery.allocated(bytes, || live.load(std::sync::atomic::Ordering::Relaxed));
+        Ok(if due { -id } else { id })
     }
 
     /// Runs `f` with the heap. A disposed handle's id is the negative number of its disposal,

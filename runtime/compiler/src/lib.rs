@@ -21,7 +21,7 @@ pub use frame::{FrameStyle, code_frame};
 pub use own::RUNTIME_MODULE;
 
 /// Part of every cache key: changes whenever the emitted text can change.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-2");
 
 /// How a file is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +72,8 @@ pub struct Compiled {
     pub code: String,
     /// JSON, version 3, with `sourcesContent`. `None`: the code is the source text, unchanged.
     pub source_map: Option<String>,
+    /// The ownership pass changed it, so it imports [`RUNTIME_MODULE`].
+    pub owned: bool,
 }
 
 /// A file that cannot be compiled, with the place in the user's source.
@@ -86,6 +88,8 @@ pub struct CompileError {
     /// Length of the offending text on that line in UTF-16 code units, at least 1.
     pub length: u32,
     pub help: Option<String>,
+    /// The file is right, but the ownership pass is not: compile it without.
+    pub is_complaint: bool,
 }
 
 impl fmt::Display for CompileError {
@@ -133,6 +137,7 @@ pub fn compile(specifier: &str, source: &str, options: &Options) -> Result<Compi
             column: 1,
             length: 1,
             help: None,
+            is_complaint: false,
         };
         match worker.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(compiled)) => compiled,
@@ -161,16 +166,16 @@ fn compile_here(
         stages.push(strip::strip(specifier, source, options.source_type)?);
     }
     let plain = stages.last().map_or(source, |s| s.code.as_str());
-    if let Some(owned) = own(specifier, plain, options)? {
-        stages.push(owned);
-    }
+    let owned = own(specifier, plain, options)?;
+    let is_owned = owned.is_some();
+    stages.extend(owned);
     match stages.pop() {
         Some(last) if last.code != source => {
             let all: Vec<_> = stages.iter().chain([&last]).collect();
             let source_map = Some(source_map::generate(specifier, source, &all));
-            Ok(Compiled { code: last.code, source_map })
+            Ok(Compiled { code: last.code, source_map, owned: is_owned })
         }
-        _ => Ok(Compiled { code: source.to_owned(), source_map: None }),
+        _ => Ok(Compiled { code: source.to_owned(), source_map: None, owned: false }),
     }
 }
 
@@ -198,6 +203,6 @@ fn own(
         let message = format!("ownership: the emitted program is wrong, {problem}");
         let help =
             Some("This is a bug of the compiler; --no-ownership runs the program".to_owned());
-        parse::at(specifier, source, at, 1, message, help)
+        CompileError { is_complaint: true, ..parse::at(specifier, source, at, 1, message, help) }
     })
 }

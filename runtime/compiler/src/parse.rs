@@ -91,6 +91,7 @@ pub(crate) fn at(
         column: column + 1,
         length: utf16_len(marked).max(1),
         help,
+        is_complaint: false,
     }
 }
 

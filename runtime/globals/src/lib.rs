@@ -27,6 +27,7 @@ pub use crate::process::ProcessState;
 
 pub use mlrun_tensor::GcKind;
 pub use mlrun_tensor::LIBRARY_MODULE;
+pub use mlrun_tensor::OWNERSHIP_MODULE;
 pub use mlrun_tensor::Pacer;
 pub use mlrun_tensor::TensorOptions;
 

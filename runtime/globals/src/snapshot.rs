@@ -7,12 +7,15 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use deno_core::Extension;
 use deno_core::ExtensionFileSource;
+use deno_core::FastString;
 use deno_core::error::CoreError;
 use deno_core::snapshot::CreateSnapshotOptions;
 use deno_core::snapshot::create_snapshot;
+use deno_error::JsErrorBox;
 
 /// Why no snapshot was written.
 #[derive(Debug, thiserror::Error)]
@@ -30,19 +33,34 @@ pub enum SnapshotError {
 /// Scripts that no global reaches; they need extensions that mlrun does not have.
 const NEVER_LOADED: &[&str] = &["ext:deno_web/webtransport.js"];
 
+/// Compiles a file of the tensor library: specifier and text to text, or an error.
+pub type Compile = fn(&str, &str) -> Result<String, String>;
+
+/// The ownership pass over the files of the tensor library that are written for it.
+fn compiled(compile: Compile, specifier: &str, text: FastString) -> Result<FastString, JsErrorBox> {
+    let left_alone = !specifier.starts_with("ext:mlrun_tensor/")
+        || mlrun_tensor::UNCOMPILED.contains(&specifier);
+    if left_alone {
+        return Ok(text);
+    }
+    Ok(compile(specifier, text.as_str()).map_err(JsErrorBox::generic)?.into())
+}
+
 /// Writes `snapshot.bin` and `residual.rs` into `out_dir` and returns the files that a rebuild
 /// depends on. `residual.rs` defines `LAZY_JS` and `LAZY_ESM`, sorted as deno_core wants them.
 ///
 /// # Errors
 /// A script of an extension that throws, a file that cannot be read or written.
-pub fn write(out_dir: &Path) -> Result<Vec<PathBuf>, SnapshotError> {
+pub fn write(out_dir: &Path, compile: Compile) -> Result<Vec<PathBuf>, SnapshotError> {
     let made = create_snapshot(
         CreateSnapshotOptions {
             cargo_manifest_dir: env!("CARGO_MANIFEST_DIR"),
             startup_snapshot: None,
             skip_op_registration: false,
             extensions: crate::extensions(crate::Options::default()),
-            extension_transpiler: None,
+            extension_transpiler: Some(Rc::new(move |name, text| {
+                Ok((compiled(compile, name.as_str(), text)?, None))
+            })),
             with_runtime_cb: None,
         },
         None,

@@ -25,6 +25,7 @@ use mlrun_globals::stdio::Stream;
 use crate::CacheDir;
 use crate::Error;
 use crate::Exit;
+use crate::Ownership;
 use crate::Runtime;
 use crate::RuntimeOptions;
 
@@ -53,8 +54,28 @@ struct RuntimeArgs {
     /// Seed of the random generator, for runs that repeat
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Leave tensors to the collector instead of releasing them at their last use
+    #[arg(long, conflicts_with = "verify_ownership")]
+    no_ownership: bool,
+    /// Make every use of a tensor after its release an error that names the release
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "all")]
+    verify_ownership: Option<String>,
     #[command(flatten)]
     planned: PlannedArgs,
+}
+
+impl RuntimeArgs {
+    fn ownership(&self) -> Result<Ownership, String> {
+        match self.verify_ownership.as_deref() {
+            Some("") => Ok(Ownership::Verify),
+            Some("all") => Err("the option --verify-ownership=all is not available yet".to_owned()),
+            Some(other) => {
+                Err(format!("--verify-ownership: got \"{other}\", expected nothing or \"all\""))
+            }
+            None if self.no_ownership => Ok(Ownership::Off),
+            None => Ok(Ownership::On),
+        }
+    }
 }
 
 /// Options with a fixed name and no implementation yet.
@@ -68,10 +89,6 @@ struct PlannedArgs {
     memory_report: Option<String>,
     #[arg(long, hide = true)]
     trace_leaks: bool,
-    #[arg(long, hide = true)]
-    no_ownership: bool,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    verify_ownership: Option<String>,
     #[arg(long = "yield", hide = true)]
     yield_: bool,
 }
@@ -84,8 +101,6 @@ impl PlannedArgs {
             ("--device", self.device.is_some()),
             ("--memory-report", self.memory_report.is_some()),
             ("--trace-leaks", self.trace_leaks),
-            ("--no-ownership", self.no_ownership),
-            ("--verify-ownership", self.verify_ownership.is_some()),
             ("--yield", self.yield_),
         ];
         options.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
@@ -133,7 +148,12 @@ fn execute(cli: Cli) -> i32 {
     if let Some(option) = cli.runtime.planned.given() {
         return usage(&format!("the option {option} is not available yet"));
     }
+    let ownership = match cli.runtime.ownership() {
+        Ok(ownership) => ownership,
+        Err(message) => return usage(&message),
+    };
     let options = RuntimeOptions {
+        ownership,
         cache: CacheDir::PerUser,
         threads: cli.runtime.threads,
         seed: cli.runtime.seed,
@@ -222,8 +242,6 @@ mod tests {
             &["--memory-report"],
             &["--memory-report=x.html"],
             &["--trace-leaks"],
-            &["--no-ownership"],
-            &["--verify-ownership=all"],
             &["--yield"],
         ];
         for case in cases {

@@ -17,7 +17,7 @@ use sha2::Digest;
 use sha2::Sha256;
 
 /// Changes whenever the layout of an entry changes.
-const MAGIC: &[u8; 8] = b"mlrunc01";
+const MAGIC: &[u8; 8] = b"mlrunc02";
 
 /// Entries that a folder may hold before the older half is dropped.
 const MAX_ENTRIES: usize = 4096;
@@ -94,14 +94,17 @@ impl Key {
 pub(super) struct Entry {
     pub code: String,
     pub source_map: Option<String>,
+    /// The name under which it imports the runtime half; empty if it does not.
+    pub runtime_half: String,
     pub v8: Vec<u8>,
 }
 
 impl Entry {
     fn encode(&self) -> Vec<u8> {
         let map = self.source_map.as_deref();
-        let fields: [&[u8]; 4] = [
+        let fields: [&[u8]; 5] = [
             self.code.as_bytes(),
+            self.runtime_half.as_bytes(),
             &[u8::from(map.is_some())],
             map.unwrap_or_default().as_bytes(),
             &self.v8,
@@ -130,10 +133,11 @@ impl Entry {
             Some(field)
         };
         let code = String::from_utf8(field()?.to_vec()).ok()?;
+        let runtime_half = String::from_utf8(field()?.to_vec()).ok()?;
         let has_map = field()? == [1];
         let map = String::from_utf8(field()?.to_vec()).ok()?;
         let v8 = field()?.to_vec();
-        Some(Self { code, source_map: has_map.then_some(map), v8 })
+        Some(Self { code, source_map: has_map.then_some(map), runtime_half, v8 })
     }
 }
 
@@ -207,7 +211,12 @@ mod tests {
     use super::*;
 
     fn entry() -> Entry {
-        Entry { code: "1;\n".into(), source_map: Some("{}".into()), v8: vec![1, 2, 3] }
+        Entry {
+            code: "1;\n".into(),
+            source_map: Some("{}".into()),
+            runtime_half: "a".into(),
+            v8: vec![1, 2, 3],
+        }
     }
 
     #[test]

@@ -48,6 +48,19 @@ use self::node_modules::Packages;
 use crate::report::Program;
 use crate::report::Report;
 
+/// Whether tensors are released by the ownership pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ownership {
+    /// At their last use.
+    #[default]
+    On,
+    /// At their last use, and a use after that is an error that names the release.
+    Verify,
+    /// By the collector only: modules run as they were written.
+    Off,
+}
+
 /// What the loader did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,6 +81,9 @@ const WORTH_CACHING: usize = 1024;
 struct UserModule {
     source: Rc<str>,
     source_map: Option<String>,
+    /// The name under which it imports the runtime half, if the ownership pass changed it. The
+    /// program does not know it, so nobody else can import that module.
+    runtime_half: String,
 }
 
 /// Loads user modules for one isolate.
@@ -83,11 +99,13 @@ pub(crate) struct Loader {
     /// Entries that wait for V8's part.
     pending: RefCell<HashMap<u64, (Key, Entry)>>,
     stats: Cell<Stats>,
+    ownership: Ownership,
 }
 
 impl Loader {
-    pub fn new(cache: &CacheDir) -> Self {
+    pub fn new(cache: &CacheDir, ownership: Ownership) -> Self {
         Self {
+            ownership,
             packages: Packages::default(),
             cache: CodeCache::new(cache),
             modules: RefCell::default(),
@@ -187,7 +205,8 @@ impl Loader {
         let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) else {
             return Ok(());
         };
-        let module = UserModule { source: text.into(), source_map: None };
+        let module =
+            UserModule { source: text.into(), source_map: None, runtime_half: String::new() };
         self.modules.borrow_mut().insert(specifier.to_string(), module);
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).max(1);
         let message = error.to_string();
@@ -229,22 +248,32 @@ impl Loader {
         self.count(|stats| stats.modules += 1);
         // The name is what source maps and so entries depend on; the folder is not.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let options = Options::new(source_type);
-        let key =
-            Key::new(&[format!("{options:?}").as_bytes(), name.as_bytes(), source.as_bytes()]);
-        let keep = |source_map: Option<String>| {
-            let module = UserModule { source: source.clone(), source_map };
+        let mut options = Options::new(source_type);
+        if self.ownership != Ownership::Off {
+            options.ownership = mlrun_compiler::Ownership::On;
+        }
+        let key = Key::new(&[
+            format!("{options:?}{:?}", self.ownership).as_bytes(),
+            name.as_bytes(),
+            source.as_bytes(),
+        ]);
+        let keep = |entry: &Entry| {
+            let module = UserModule {
+                source: source.clone(),
+                source_map: entry.source_map.clone(),
+                runtime_half: entry.runtime_half.clone(),
+            };
             self.modules.borrow_mut().insert(specifier.to_string(), module);
         };
         let entry = match self.cache.get(&key) {
             Some(entry) => {
-                keep(entry.source_map.clone());
+                keep(&entry);
                 entry
             }
             None => {
-                keep(None);
+                keep(&Entry::default());
                 let entry = self.compile(specifier, &name, &source, &options)?;
-                keep(entry.source_map.clone());
+                keep(&entry);
                 entry
             }
         };
@@ -261,7 +290,14 @@ impl Loader {
         self.count(|stats| stats.compiled += 1);
         match mlrun_compiler::compile(name, source, options) {
             Ok(compiled) => {
-                Ok(Entry { code: compiled.code, source_map: compiled.source_map, v8: Vec::new() })
+                let runtime_half = if compiled.owned { secret_name() } else { String::new() };
+                let (code, source_map) = (compiled.code, compiled.source_map);
+                Ok(Entry { code, source_map, runtime_half, v8: Vec::new() })
+            }
+            Err(error) if error.is_complaint && self.ownership != Ownership::Verify => {
+                // The module runs as it was written: then its tensors are the collector's.
+                let plain = Options { ownership: Default::default(), ..*options };
+                self.compile(specifier, name, source, &plain)
             }
             Err(error) => Err(LoadErrorKind::Syntax {
                 message: error.message,
@@ -279,7 +315,11 @@ impl Loader {
     /// Hands an entry to V8, and asks for its code cache if the entry has none.
     fn script(&self, specifier: &ModuleSpecifier, key: Key, mut entry: Entry) -> ModuleSource {
         let v8 = std::mem::take(&mut entry.v8);
-        let code = ModuleSourceCode::String(entry.code.clone().into());
+        let code = match entry.runtime_half.as_str() {
+            "" => entry.code.clone(),
+            name => with_runtime_half(entry.code.clone(), name),
+        };
+        let code = ModuleSourceCode::String(code.into());
         let code_cache = self.cache.is_on().then(|| {
             self.pending.borrow_mut().insert(key.short(), (key, entry));
             SourceCodeCacheInfo {
@@ -336,6 +376,11 @@ impl ModuleLoader for Loader {
         if matches!(kind, ResolutionKind::MainModule) {
             return ModuleSpecifier::parse(specifier).map_err(JsErrorBox::from_err);
         }
+        if specifier.starts_with(resolve::OWNERSHIP)
+            && self.modules.borrow().get(referrer).is_some_and(|m| m.runtime_half == specifier)
+        {
+            return ModuleSpecifier::parse(resolve::OWNERSHIP).map_err(JsErrorBox::from_err);
+        }
         let resolved = resolve::resolve(&self.packages, specifier, referrer).map_err(|kind| {
             self.fail(self.at_import(kind, Some(referrer), |text| text == specifier))
         })?;
@@ -360,7 +405,10 @@ impl ModuleLoader for Loader {
         options: ModuleLoadOptions,
     ) -> ModuleLoadResponse {
         if specifier.as_str() == resolve::LIBRARY {
-            return ModuleLoadResponse::Sync(library(specifier));
+            return ModuleLoadResponse::Sync(built_in(specifier, mlrun_globals::LIBRARY_MODULE));
+        }
+        if specifier.as_str() == resolve::OWNERSHIP {
+            return ModuleLoadResponse::Sync(built_in(specifier, mlrun_globals::OWNERSHIP_MODULE));
         }
         let loaded = self.load_source(specifier, &options.requested_module_type);
         let located = loaded.map_err(|kind| {
@@ -418,6 +466,23 @@ impl ModuleLoader for Loader {
     }
 }
 
+/// A name for the runtime half that no program can guess.
+fn secret_name() -> String {
+    use std::hash::BuildHasher;
+    use std::hash::Hasher;
+    use std::hash::RandomState;
+    let random = || RandomState::new().build_hasher().finish();
+    format!("{}/{:016x}{:016x}", resolve::OWNERSHIP, random(), random())
+}
+
+/// Renames the import that the compiler put at the end.
+fn with_runtime_half(mut code: String, name: &str) -> String {
+    if let Some(at) = code.rfind(mlrun_compiler::RUNTIME_MODULE) {
+        code.replace_range(at..at + mlrun_compiler::RUNTIME_MODULE.len(), name);
+    }
+    code
+}
+
 /// What the compiler makes of one file.
 pub(crate) struct CompiledFile {
     pub code: String,
@@ -426,7 +491,7 @@ pub(crate) struct CompiledFile {
 
 /// Compiles one file without running it.
 pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, Box<Report>> {
-    let loader = Loader::new(&CacheDir::Off);
+    let loader = Loader::new(&CacheDir::Off, Ownership::On);
     let path = std::env::current_dir().unwrap_or_default().join(path);
     let compiled = match ModuleSpecifier::from_file_path(&path) {
         Ok(specifier) => loader.compile_source(&specifier, &path),
@@ -442,9 +507,8 @@ pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, Box<Report>> {
 }
 
 /// The library is evaluated in the snapshot under the name of its extension.
-fn library(specifier: &ModuleSpecifier) -> Result<ModuleSource, JsErrorBox> {
-    let found =
-        ModuleSpecifier::parse(mlrun_globals::LIBRARY_MODULE).map_err(JsErrorBox::from_err)?;
+fn built_in(specifier: &ModuleSpecifier, name: &str) -> Result<ModuleSource, JsErrorBox> {
+    let found = ModuleSpecifier::parse(name).map_err(JsErrorBox::from_err)?;
     Ok(ModuleSource::new_with_redirect(
         ModuleType::JavaScript,
         ModuleSourceCode::String(deno_core::FastString::from_static("")),

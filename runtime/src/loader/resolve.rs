@@ -11,6 +11,9 @@ use super::node_modules::Packages;
 /// What `import ... from "mlrun"` resolves to.
 pub(super) const LIBRARY: &str = "mlrun:library";
 
+/// What the imports that the compiler adds resolve to.
+pub(super) const OWNERSHIP: &str = "mlrun:ownership";
+
 /// Name under which scripts import the library.
 const LIBRARY_NAME: &str = "mlrun";
 

@@ -22,8 +22,8 @@ fn methods() -> String {
     let mut js = String::from(
         "// Generated from the op table by ext/tensor/core/tests/generated.rs; do not edit.\n\
          // One method per elementwise row; the numbers are the rows'.\n\n\
-         import { addMethods, binary, inPlace, unary } from \"ext:mlrun_tensor/00_handle.js\";\n\n\
-         addMethods({\n",
+         import { addOperations, binary, inPlace, unary } from \"ext:mlrun_tensor/00_handle.js\";\n\n\
+         addOperations({\n",
     );
     let mut line = |doc: &str, head: String, body: String| {
         writeln!(js, "  /** {doc} */\n  {head} {{\n    return {body};\n  }},").expect("a string");

@@ -148,6 +148,15 @@ impl<'t> Inserter<'t> {
         }
     }
 
+    /// `wrap` of text that the stack of a user's function, or of an error, goes through.
+    fn wrap_call(&mut self, n: i32, span: Span, pre: &str, post: &str, call: &Call) {
+        let origin = position(call);
+        self.edits.insert(span.start, PRE + n, pre, origin);
+        if !post.is_empty() {
+            self.edits.insert(span.end, POST - n, post, origin);
+        }
+    }
+
     fn own(&self, operation: &str) -> String {
         format!("{}.{operation}", self.names.runtime)
     }
@@ -708,7 +717,10 @@ impl<'t> Inserter<'t> {
                 for (i, e) in list.iter().enumerate() {
                     match &e.kind {
                         Kind::Member(m) if i == 0 => {
+                            // In parentheses: `new f(x).C()` is `(new f(x)).C()`.
+                            let n = self.next();
                             self.share(&m.object);
+                            self.wrap(n, m.object.span, "(", ")");
                             m.computed.iter().for_each(|c| self.value(c));
                         }
                         _ if i == 0 => self.value(e),
@@ -717,6 +729,9 @@ impl<'t> Inserter<'t> {
                 }
             }
             Kind::Call(call) => self.call(e, call, Result_::Looked),
+            Kind::Member(m) if view_of(m).is_some() => {
+                let _ = self.held_in_temp(e);
+            }
             Kind::Member(m) => self.member(m),
             Kind::Assign(a) => self.assign(e, a),
             Kind::Conditional(parts) => parts.iter().for_each(|e| self.value(e)),
@@ -819,9 +834,7 @@ impl<'t> Inserter<'t> {
                 self.own_into(&parts[1], &Slot { fresh, ..slot.clone() });
             }
             Kind::Chain(inner) => self.chain(e, inner, Result_::Into(slot.clone())),
-            Kind::Member(m) if m.name.as_deref() == Some("T") && !m.is_super => {
-                self.view(e, m, slot);
-            }
+            Kind::Member(m) if view_of(m).is_some() => self.view(e, m, slot),
             Kind::Await(inner) if direct_call(inner).is_some() => {
                 self.awaited(e, inner, slot);
             }
@@ -909,6 +922,7 @@ impl<'t> Inserter<'t> {
 
     /// `x.T`: an accessor of tensors that makes a new handle.
     fn view(&mut self, e: &'t Expr, m: &'t Member, slot: &Slot) {
+        let key = quote(view_of(m).unwrap_or_default());
         let n = self.next();
         let mark = self.mark();
         let _ = self.held(&m.object);
@@ -916,9 +930,9 @@ impl<'t> Inserter<'t> {
         let (view, put, name) = (self.own("view"), self.own("put"), &slot.name);
         let tail = if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
         let (pre, post) = if slot.fresh {
-            (format!("({name} = {view}("), format!("){tail})"))
+            (format!("({name} = {view}("), format!(", {key}){tail})"))
         } else {
-            (format!("({name} = {put}({view}("), format!("), {name}){tail})"))
+            (format!("({name} = {put}({view}("), format!(", {key}), {name}){tail})"))
         };
         self.edits.replace(m.object.span.end, e.span.end, "");
         self.wrap(n, e.span, &pre, &post);
@@ -1094,7 +1108,10 @@ impl<'t> Inserter<'t> {
 
     fn member(&mut self, m: &'t Member) {
         match &m.object.kind {
-            Kind::Member(inner) if !m.computed.as_ref().is_some_and(Expr::has_effects) => {
+            Kind::Member(inner)
+                if view_of(inner).is_none()
+                    && !m.computed.as_ref().is_some_and(Expr::has_effects) =>
+            {
                 self.member(inner);
             }
             _ => {
@@ -1390,7 +1407,7 @@ impl<'t> Inserter<'t> {
                 pre = format!("{ticket}({token} = {new}(), {function}, {pre}");
                 post = if post == "))" { ")))" } else { "))" };
             }
-            self.wrap(n, last.value.span, &pre, post);
+            self.wrap_call(n, last.value.span, &pre, post, call);
         }
     }
 
@@ -1493,7 +1510,7 @@ impl<'t> Inserter<'t> {
             let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
             let text = format!(", {text}{known}){close}, {receiver}");
             self.edits.replace(call.open, call.open + 1, text);
-            self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
+            self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         } else {
             // Library methods that are known by what they do need their result to pass by.
             let known = operand.check && claims;
@@ -1506,7 +1523,7 @@ impl<'t> Inserter<'t> {
             self.arguments(call, &function, &ask, named, true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
-            self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
+            self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         }
         Some(function)
     }
@@ -1542,13 +1559,13 @@ impl<'t> Inserter<'t> {
             let (call_, fetched) = (self.own("call"), self.own("fn"));
             let fetch = format!("{call_}({ticket}{fetched}({function} = ");
             self.edits.replace(call.open, call.open + 1, format!(", {text}){close}, void 0"));
-            self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
+            self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         } else {
             let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
             self.arguments(call, &function, &ask, vec![], true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, ", void 0, ");
-            self.wrap(n, Span { start: e.span.start, end: e.span.start }, &fetch, "");
+            self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         }
         Some(function)
     }
@@ -1747,6 +1764,25 @@ impl<'t> Inserter<'t> {
                 let _ = self.held(e);
             }
         }
+    }
+}
+
+/// The accessor of tensors that a member read may run, if its result is a new handle.
+fn view_of(m: &Member) -> Option<&str> {
+    let name = m.name.as_deref()?;
+    (matches!(name, "T" | "grad") && !m.is_super && !m.optional).then_some(name)
+}
+
+/// Where V8 says that a call is: at the name that it ends in, else at the parenthesis.
+fn position(call: &Call) -> u32 {
+    let Span { start, end } = call.callee.span;
+    match &call.callee.kind {
+        Kind::Read(_) | Kind::Global => start,
+        Kind::Member(m) => match &m.name {
+            Some(name) if !name.starts_with('#') => end - name.len() as u32,
+            _ => call.open,
+        },
+        _ => call.open,
     }
 }
 

@@ -15,6 +15,7 @@ mod verify;
 use oxc::allocator::Allocator;
 use oxc::ast::ast::Program;
 use oxc::semantic::Semantic;
+use oxc::span::GetSpan;
 
 use crate::SourceType;
 use crate::text::Derived;
@@ -33,6 +34,9 @@ pub(crate) fn run<'a>(
     source_type: SourceType,
 ) -> Result<Option<Derived>, (String, u32)> {
     let module = matches!(source_type, SourceType::Module | SourceType::Jsx);
+    if forges(source, program) {
+        return Ok(None);
+    }
     let script = source_type == SourceType::Script;
     let mut tree = build::build(program, semantic);
     if tree.dynamic {
@@ -49,12 +53,25 @@ pub(crate) fn run<'a>(
     if module {
         let text = format!("\nimport * as {} from \"{RUNTIME_MODULE}\";", names.runtime);
         edits.insert(source.len() as u32, i32::MAX, text, source.len() as u32);
+        // Before everything else of the body, so that its own functions are known.
+        let start = program.body.first().map_or(0, |s| s.span().start);
+        edits.insert(start, i32::MIN, format!("{}.module(() => {{}});", names.runtime), start);
     }
     let derived = edits.apply(source);
     match check(&derived.code, &names, source_type) {
         Ok(()) => Ok(Some(derived)),
         Err((problem, at)) => Err((problem, derived.origin(at).unwrap_or(0))),
     }
+}
+
+/// A program that writes our marks or asks for the runtime half: nothing of it is compiled.
+fn forges(source: &str, program: &Program) -> bool {
+    source.contains("/*$own")
+        || program.body.iter().any(|s| {
+            s.as_module_declaration()
+                .and_then(|m| m.source())
+                .is_some_and(|source| source.value == RUNTIME_MODULE)
+        })
 }
 
 /// Parses an emitted program again and verifies it.

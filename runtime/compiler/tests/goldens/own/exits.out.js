@@ -1,4 +1,4 @@
-export function f(x, when) {let $0y, $0z, $1_;try{
+$own.module(() => {});export function f(x, when) {let $0y, $0z, $1_;try{
   const y = ($0y = $own.own($own.call($1_ = x.mul, x, $own.askOn($1_, "x.mul", x, 2)), $1_));
   try {
     if (when) throw $own.share(new RangeError("boom"));

@@ -1,4 +1,4 @@
-export const pick = (t, flag) => {let $1_;return (flag ? $own.tail($own.call($own.fnOn($1_ = t.relu, "t.relu", t), t), $1_) : $own.lend(t))/*$own*/};
+$own.module(() => {});export const pick = (t, flag) => {let $1_;return (flag ? $own.tail($own.call($own.fnOn($1_ = t.relu, "t.relu", t), t), $1_) : $own.lend(t))/*$own*/};
 export function logic(a, b, i) {let $0y, $0z, $1, $1_, $2_;try{
   const y = i % 2 ? ($0y = $own.own($own.call($1_ = a.add, a, $own.askOn($1_, "a.add", a, 1)), $1_)) : ($0y = $own.hold(a));
   const z = (i % 3 && ($0z = $own.put($own.own($own.call($1_ = y.mul, y, $own.askOn($1_, "y.mul", y, 2)), $1_), $0z))) || ($0z = $own.hold(y));;$0y = $own.drop($0y);

@@ -1,4 +1,4 @@
-export function train(w, n) {let $0g, $0h, $1_;try{
+$own.module(() => {});export function train(w, n) {let $0g, $0h, $1_;try{
   let h = ($0h = $own.hold(w));
   for (let t = 0; t < n; t++) {
     const g = ($0g = $own.put($own.own($own.call($1_ = h.mul, h, $own.askOn($1_, "h.mul", h, 2)), $1_), $0g));

@@ -1,5 +1,5 @@
 // Code that only computes.
-function fib(n) {
+$own.module(() => {});function fib(n) {
   let a = 0, b = 1;
   for (let i = 0; i < n; i++) {
     const t = a + b;

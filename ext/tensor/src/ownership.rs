@@ -1,0 +1,34 @@
+//! Which functions the ownership pass compiled, by the script that they came from.
+//!
+//! Invariant: a script is in the set only because its own code, which alone can reach the
+//! runtime half, said so. Neither question looks at anything that a program can replace.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use deno_core::{OpState, op2, v8};
+
+use crate::state::TensorState;
+
+/// Scripts that the ownership pass compiled.
+#[derive(Default)]
+pub struct OwnedScripts(RefCell<HashSet<i32>>);
+
+fn script_of(f: v8::Local<v8::Value>) -> Option<i32> {
+    let f = v8::Local::<v8::Function>::try_from(f).ok()?;
+    Some(f.script_id()).filter(|id| *id > 0)
+}
+
+/// The script of `f` was compiled by the ownership pass.
+#[op2(fast)]
+pub fn op_own_module(state: &OpState, f: v8::Local<v8::Value>) {
+    if let Some(script) = script_of(f) {
+        TensorState::of(state).owned.0.borrow_mut().insert(script);
+    }
+}
+
+/// Whether the script of `f` was compiled by the ownership pass.
+#[op2(fast)]
+pub fn op_own_is(state: &OpState, f: v8::Local<v8::Value>) -> bool {
+    script_of(f).is_some_and(|script| TensorState::of(state).owned.0.borrow().contains(&script))
+}
