@@ -17,14 +17,22 @@
 // Functions here that return an argument say so by `borrowed`.
 
 import { core, primordials } from "ext:core/mod.js";
-import { adopt, borrowed, configure, given } from "ext:mlrun_tensor/00_ownership.js";
+import { adopt, borrowed, configure, given, tail } from "ext:mlrun_tensor/00_ownership.js";
 
 const {
+  ArrayIsArray,
   ArrayPrototypeFill,
   Float64Array,
   NumberPrototypeToString,
   ObjectFreeze,
+  ObjectGetPrototypeOf,
+  ObjectKeys,
+  ObjectPrototype,
+  ReflectGetOwnPropertyDescriptor,
   SafeArrayIterator,
+  SafeSet,
+  SafeWeakMap,
+  SafeWeakSet,
   StringPrototypeIndexOf,
   StringPrototypeSlice,
   SymbolDispose,
@@ -60,6 +68,10 @@ export function bindOps() {
   } = core.ops);
   for (let i = 0; i < modules.length; i++) ops.op_own_module(modules[i]);
   modules = null;
+  if (ops.op_own_verify()) {
+    verifier = makeVerifier();
+    born = noteBirth;
+  }
   bytes = new Uint8Array(numbers.buffer);
   trackedBytes = new Uint8Array(trackedIds.buffer);
 }
@@ -103,7 +115,7 @@ export class Tensor {
         t.#rc = SHARED;
       },
       retain: (t) => {
-        if (verifier !== null && t.#rc <= 0) verifier.touched(t.#id);
+        if (verifier !== null && t.#rc <= 0) verifier.touched(t);
         t.#rc++;
       },
       release: (t) => {
@@ -184,6 +196,40 @@ export class Tensor {
   }
 }
 
+/** Where the program is, without the library's own frames; begins with a space. */
+function place(caller) {
+  const holder = {};
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 16;
+  Error.captureStackTrace(holder, caller);
+  Error.stackTraceLimit = limit;
+  const { stack } = holder;
+  const from = StringPrototypeIndexOf(stack, "    at ");
+  if (from < 0) return "";
+  const end = StringPrototypeIndexOf(stack, "\n", from);
+  return ` ${StringPrototypeSlice(stack, from + 7, end < 0 ? undefined : end)}`;
+}
+
+/** --verify-ownership: places of birth and of releases, for the error of a use after release. */
+function makeVerifier() {
+  const places = new SafeWeakMap();
+  return {
+    made(t) {
+      places.set(t, place(make));
+    },
+    released(t) {
+      const record = ++disposed;
+      const text = ` by the ownership pass at${place(makeVerifier)}, it was made at${places.get(t)}`;
+      ops.op_tensor_disposed_at(record, text);
+      return -record;
+    },
+    touched(t) {
+      // Any op on it names the places.
+      if (t.isDisposed) metaOf(t);
+    },
+  };
+}
+
 // Numbers a disposal and, for the error of a later use, tells the native side where it was. A
 // trace costs a hundred times as much as a disposal: programs that dispose in a loop get one for
 // the first thousand, then samples.
@@ -213,15 +259,14 @@ export class TensorMemoryError extends RangeError {
 // As a class, not as a builder: errors of fast calls borrow the prototype and run no code.
 core.registerErrorClass("TensorMemoryError", TensorMemoryError);
 
-// Told about each new handle, if anybody wants to know (`tidy`, --verify-ownership).
+// Told about each new handle, if anybody wants to know: the innermost `tidy`, --verify-ownership.
 let born = null;
+let made = null;
 let verifier = null;
 
-/** Has `callback` called with every new handle; null ends it. Gives what was there before. */
-export function onBirth(callback) {
-  const before = born;
-  born = callback;
-  return before;
+function noteBirth(t) {
+  if (made !== null) made[made.length] = t;
+  if (verifier !== null) verifier.made(t);
 }
 
 /** The handle of a new heap slot. A negative id asks for the nursery to be tracked. */
@@ -480,6 +525,61 @@ export function addMethods(methods) {
 }
 
 
+// ---- By hand.
+
+const kept = new SafeWeakSet();
+
+/** `t` outlives the `tidy` that it was made in. */
+export function keep(t) {
+  kept.add(tensorArg("keep", "tensor", t));
+  return borrowed(t);
+}
+
+/** Tensors in a result: the tensor itself, or those in arrays and plain objects. */
+function resultsIn(value, found, depth) {
+  if (isTensor(value)) {
+    found.add(value);
+  } else if (typeof value === "object" && value !== null && depth < 64) {
+    const proto = ObjectGetPrototypeOf(value);
+    if (!ArrayIsArray(value) && proto !== ObjectPrototype && proto !== null) return;
+    const keys = ObjectKeys(value);
+    for (let i = 0; i < keys.length; i++) {
+      const property = ReflectGetOwnPropertyDescriptor(value, keys[i]);
+      if (property !== undefined && "value" in property) resultsIn(property.value, found, depth + 1);
+    }
+  }
+}
+
+/**
+ * Runs `fn` and disposes the tensors that it made, but for those in its result (a tensor, arrays
+ * or plain objects of tensors), those given to `keep`, and leaves that require a gradient.
+ */
+export function tidy(fn) {
+  if (typeof fn !== "function") throw new TypeError(`tidy: expected a function, got ${describe(fn)}`);
+  const outer = made;
+  const mine = (made = []);
+  born = noteBirth;
+  const results = new SafeSet();
+  let result;
+  try {
+    result = fn();
+    if (typeof result === "object" && result !== null && !isTensor(result) && typeof result.then === "function") {
+      throw new TypeError("tidy: the function must not be asynchronous, got a promise");
+    }
+    resultsIn(result, results, 0);
+  } finally {
+    made = outer;
+    if (made === null && verifier === null) born = null;
+    for (let i = 0; i < mine.length; i++) {
+      const t = mine[i];
+      if (idOf(t) <= 0 || kept.has(t)) continue;
+      if (!results.has(t) && !(t.isLeaf && t.requiresGrad)) t.dispose();
+      else if (made !== null) made[made.length] = t;
+    }
+  }
+  return tail(result, fn);
+}
+
 // ---- The ownership pass.
 
 const operations = new Set();
@@ -498,13 +598,13 @@ for (const key of Reflect.ownKeys(Tensor.prototype)) {
   for (const f of [value, get, set]) if (typeof f === "function" && f !== Tensor) operations.add(f);
 }
 const followers = [
-  addMethods, addOperations, alias, binary, call, callMany, callNone, describe, dtypeCode, idOf, inPlace, integer,
+  addMethods, addOperations, alias, binary, keep, tidy, call, callMany, callNone, describe, dtypeCode, idOf, inPlace, integer,
   integers, isTensor, list, make, options, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);
 
 /** Functions that call what they get and keep nothing of it ("calls"), or whose result does ("wraps"). */
-export const lends = new Map();
+export const lends = new Map([[tidy, "calls"]]);
 
 // One function of each module of the library, until there are ops to tell.
 let modules = [];

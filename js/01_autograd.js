@@ -1,6 +1,6 @@
 // Gradients as JavaScript sees them: backward, grad, and functions of trees of tensors.
 
-import { addMethods, describe, idOf, isTensor, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { addMethods, describe, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 
 addMethods({
   requiresGrad_(on = true) {
@@ -38,21 +38,48 @@ function withGradMode(on, fn) {
 export const noGrad = (fn) => withGradMode(false, fn);
 /** Runs `fn` with gradients recorded, inside noGrad too. */
 export const enableGrad = (fn) => withGradMode(true, fn);
+lends.set(noGrad, "calls").set(enableGrad, "calls");
 
 /** Leaves of a tree of arrays and plain objects, in order. */
-function leavesOf(op, tree, out = []) {
-  if (isTensor(tree)) out.push(tree);
-  else if (Array.isArray(tree)) for (const v of tree) leavesOf(op, v, out);
-  else if (tree !== null && typeof tree === "object") for (const k of Object.keys(tree)) leavesOf(op, tree[k], out);
-  else throw new TypeError(`${op}: expected tensors, arrays or objects of tensors, got ${describe(tree)}`);
+function leavesOf(op, tree) {
+  if (isTensor(tree)) return;
+  if (tree === null || typeof tree !== "object") {
+    throw new TypeError(`${op}: expected tensors, arrays or objects of tensors, got ${describe(tree)}`);
+  }
+  for (const k of Object.keys(tree)) leavesOf(op, tree[k]);
+}
+
+/** A tree like `tree` of leaves that require gradients; they are put into `leaves` as well. */
+function leafTree(tree, leaves) {
+  if (isTensor(tree)) {
+    const leaf = tree.detach().requiresGrad_();
+    leaves.push(leaf);
+    return leaf;
+  }
+  if (Array.isArray(tree)) {
+    const out = [];
+    for (let i = 0; i < tree.length; i++) out.push(leafTree(tree[i], leaves));
+    return out;
+  }
+  const out = {};
+  for (const k of Object.keys(tree)) out[k] = leafTree(tree[k], leaves);
   return out;
 }
 
-/** A tree like `tree` with `map(leaf)` in place of each tensor. */
-function mapTree(tree, map) {
-  if (isTensor(tree)) return map(tree);
-  if (Array.isArray(tree)) return tree.map((v) => mapTree(v, map));
-  return Object.fromEntries(Object.entries(tree).map(([k, v]) => [k, mapTree(v, map)]));
+/** A tree like `tree` of the gradients in `grads`, zeros where there is none. */
+function gradTree(tree, grads, at) {
+  if (isTensor(tree)) {
+    const g = grads[at.i++];
+    return g === null ? tree.detach().mul(0) : g;
+  }
+  if (Array.isArray(tree)) {
+    const out = [];
+    for (let i = 0; i < tree.length; i++) out.push(gradTree(tree[i], grads, at));
+    return out;
+  }
+  const out = {};
+  for (const k of Object.keys(tree)) out[k] = gradTree(tree[k], grads, at);
+  return out;
 }
 
 function gradOf(outputs, inputs, { retainGraph = false, createGraph = false, allowUnused = false, seeds = [] }) {
@@ -64,13 +91,13 @@ function gradOf(outputs, inputs, { retainGraph = false, createGraph = false, all
   for (const t of inputs) numbers[at++] = idOf(t);
   ops.op_tensor_autograd_grad(outputs.length, inputs.length, retainGraph, createGraph, buffer());
   const ids = Array.from({ length: inputs.length }, (_, i) => numbers[i]);
-  return ids.map((id, i) => {
-    if (id !== 0) return make(id);
-    if (!allowUnused) {
-      throw new Error(`autograd.grad: input ${i} plays no part in the outputs; pass { allowUnused: true } to get null for it`);
-    }
-    return null;
-  });
+  const grads = [];
+  for (const id of ids) grads.push(id === 0 ? null : make(id));
+  const unused = ids.indexOf(0);
+  if (unused >= 0 && !allowUnused) {
+    throw new Error(`autograd.grad: input ${unused} plays no part in the outputs; pass { allowUnused: true } to get null for it`);
+  }
+  return grads;
 }
 
 export const autograd = {
@@ -93,28 +120,44 @@ export const autograd = {
   },
 };
 
+function recorded(fn, first, rest) {
+  const old = ops.op_tensor_grad_mode(true);
+  try {
+    // A spread argument would be shared.
+    switch (rest.length) {
+      case 0: return fn(first);
+      case 1: return fn(first, rest[0]);
+      case 2: return fn(first, rest[0], rest[1]);
+      case 3: return fn(first, rest[0], rest[1], rest[2]);
+      default: return fn(first, ...rest);
+    }
+  } finally {
+    ops.op_tensor_grad_mode(old);
+  }
+}
+
+function valueAndGradient(op, fn, first, rest) {
+  leavesOf(op, first);
+  const leaves = [];
+  const tree = leafTree(first, leaves);
+  const value = recorded(fn, tree, rest);
+  tensorArg(op, "the function's result", value);
+  const grads = gradOf([value], leaves, { allowUnused: true });
+  return [value.detach(), gradTree(tree, grads, { i: 0 })];
+}
+
 /** A function that gives `[fn(...args), gradient by the first argument]`, a tree like that one. */
 export function valueAndGrad(fn) {
   if (typeof fn !== "function") throw new TypeError(`valueAndGrad: expected a function, got ${describe(fn)}`);
-  return (first, ...rest) => {
-    const own = [];
-    const tree = mapTree(first, (t) => {
-      const leaf = t.detach().requiresGrad_();
-      own.push(leaf);
-      return leaf;
-    });
-    leavesOf("valueAndGrad", tree);
-    const value = enableGrad(() => fn(tree, ...rest));
-    tensorArg("valueAndGrad", "the function's result", value);
-    const grads = gradOf([value], own, { allowUnused: true });
-    let i = 0;
-    const gradient = mapTree(tree, (t) => grads[i++] ?? t.detach().mul(0));
-    return [value.detach(), gradient];
-  };
+  return (first, ...rest) => valueAndGradient("valueAndGrad", fn, first, rest);
 }
 
 /** A function that gives the gradient of `fn` by its first argument, a tree like that one. */
 export function grad(fn) {
-  const both = valueAndGrad(fn);
-  return (...args) => both(...args)[1];
+  if (typeof fn !== "function") throw new TypeError(`grad: expected a function, got ${describe(fn)}`);
+  return (first, ...rest) => {
+    const [, gradient] = valueAndGradient("grad", fn, first, rest);
+    return gradient;
+  };
 }
+lends.set(valueAndGrad, "wraps").set(grad, "wraps");

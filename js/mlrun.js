@@ -8,7 +8,7 @@ import "ext:mlrun_tensor/00_reduce.js";
 import * as nnModule from "ext:mlrun_tensor/02_nn.js";
 import * as optimModule from "ext:mlrun_tensor/03_optim.js";
 
-export { Tensor, TensorMemoryError } from "ext:mlrun_tensor/00_handle.js";
+export { keep, Tensor, TensorMemoryError, tidy } from "ext:mlrun_tensor/00_handle.js";
 export {
   arange, bernoulli, empty, emptyLike, eye, full, fullLike, linspace, manualSeed, ones, onesLike, rand, randint, randLike,
   randn, randnLike, randperm, tensor, zeros, zerosLike,

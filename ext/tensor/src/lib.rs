@@ -64,6 +64,7 @@ deno_core::extension!(
         data::op_tensor_read,
         ownership::op_own_is,
         ownership::op_own_module,
+        ownership::op_own_verify,
         memory::op_tensor_disposed_at,
         memory::op_tensor_memory_limit,
         memory::op_tensor_memory_stats,

@@ -19,6 +19,12 @@ fn script_of(f: v8::Local<v8::Value>) -> Option<i32> {
     Some(f.script_id()).filter(|id| *id > 0)
 }
 
+/// Whether a use after release is to name the release.
+#[op2(fast)]
+pub fn op_own_verify(state: &OpState) -> bool {
+    TensorState::of(state).verify
+}
+
 /// The script of `f` was compiled by the ownership pass.
 #[op2(fast)]
 pub fn op_own_module(state: &OpState, f: v8::Local<v8::Value>) {

@@ -95,8 +95,8 @@ impl TensorState {
     pub fn put(&self, tensor: Tensor) -> Result<f64, TensorError> {
         let bytes = tensor.storage.bytes() as u64;
         let id = self.heap.borrow_mut().insert(tensor)?.to_f64();
-        let live = &self.engine.pool.account.live;
-        let due = self.nursery.allocated(bytes, || live.load(std::sync::atomic::Ordering::Relaxed));
+        let account = &self.engine.pool.account;
+        let due = self.nursery.allocated(bytes, || account.live());
         Ok(if due { -id } else { id })
     }
 
