@@ -485,6 +485,42 @@ declare module "mlrun" {
     }
   }
 
+  /**
+   * Files of tensors. Calls are synchronous (`await` in front of one does no harm). Loading copies
+   * into tensor memory: a file that changes later changes no tensor, and the memory limit counts
+   * (TensorMemoryError). Saving is complete or not at all: a temporary file in the same folder is
+   * synced and renamed; symbolic links are followed, modes are kept. Tensors are saved row-major,
+   * whatever their strides. A wrong file is an Error `io.NAME: FILE: problem`; one of the system
+   * has its `code`, such as "ENOENT". `file` is a path or a `file:` URL.
+   */
+  export namespace io {
+    type File = string | URL;
+    type TensorsByName = Record<string, Tensor>;
+    /** Tensors in the order of the file; with `names` only these are read. */
+    function loadSafetensors(file: File, options?: { names?: readonly string[] }): TensorsByName;
+    /** What a file holds, without reading it. A dtype that has no counterpart keeps the file's name. */
+    function safetensorsHeader(file: File): {
+      metadata: Record<string, string>;
+      tensors: Record<string, { dtype: DType | string; shape: number[]; bytes: number }>;
+    };
+    function saveSafetensors(
+      file: File,
+      tensors: Readonly<TensorsByName> | ReadonlyMap<string, Tensor>,
+      options?: { metadata?: Readonly<Record<string, string>> },
+    ): void;
+    /** Either byte order, C and Fortran order. Two-byte void (`V2`, from ml_dtypes) is bfloat16. */
+    function loadNpy(file: File): Tensor;
+    function saveNpy(file: File, t: Tensor): void;
+    /** Stored or deflated arrays; with `names` only these are read. */
+    function loadNpz(file: File, options?: { names?: readonly string[] }): TensorsByName;
+    /** As NumPy's `savez`, or `savez_compressed`. */
+    function saveNpz(
+      file: File,
+      tensors: Readonly<TensorsByName> | ReadonlyMap<string, Tensor>,
+      options?: { compressed?: boolean },
+    ): void;
+  }
+
   export namespace optim {
     interface AdamOptions {
       lr?: number;

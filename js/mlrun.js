@@ -6,6 +6,7 @@ import "ext:mlrun_tensor/00_ops.js";
 import "ext:mlrun_tensor/00_format.js";
 import "ext:mlrun_tensor/00_reduce.js";
 import * as nnModule from "ext:mlrun_tensor/02_nn.js";
+import * as ioModule from "ext:mlrun_tensor/05_io.js";
 import * as optimModule from "ext:mlrun_tensor/03_optim.js";
 
 export { keep, Tensor, TensorMemoryError, tidy } from "ext:mlrun_tensor/00_handle.js";
@@ -19,6 +20,7 @@ export { gc, memoryStats, resetPeakMemory, setMemoryLimit } from "ext:mlrun_tens
 
 export const nn = nnModule;
 export const optim = optimModule;
+export const io = ioModule;
 export { functional as F } from "ext:mlrun_tensor/02_nn.js";
 
 internals.onStart(bindOps);

@@ -2,14 +2,17 @@
 
 use std::borrow::Cow;
 
-use deno_error::{AdditionalProperties, JsErrorClass};
+use deno_error::{AdditionalProperties, JsErrorClass, PropertyValue};
 use mlrun_tensor_core::{Error, ErrorClass};
+use mlrun_tensor_io::ErrorClass as FileErrorClass;
 
 /// Why an op refused.
 #[derive(Debug, thiserror::Error)]
 pub enum TensorError {
     #[error(transparent)]
     Core(#[from] Error),
+    #[error(transparent)]
+    File(#[from] mlrun_tensor_io::Error),
     #[error("{op}: got a number that is no op of the table")]
     UnknownOp { op: u32 },
     #[error("{op}: the argument buffer holds {got} numbers, expected at least {expected}")]
@@ -25,12 +28,11 @@ pub enum TensorError {
 impl JsErrorClass for TensorError {
     fn get_class(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
-            TensorError::Core(e) => match e.class() {
-                ErrorClass::Type => "TypeError",
-                ErrorClass::Range => "RangeError",
-                ErrorClass::Reference => "ReferenceError",
-                ErrorClass::Memory => "TensorMemoryError",
-                ErrorClass::Generic => "Error",
+            TensorError::Core(e) => class_name(e.class()),
+            TensorError::File(e) => match e.class() {
+                FileErrorClass::Core(class) => class_name(class),
+                FileErrorClass::Type => "TypeError",
+                FileErrorClass::Generic => "Error",
             },
             TensorError::Disposed { .. } => "ReferenceError",
             TensorError::Bytes { .. } | TensorError::NotOneElement { .. } => "RangeError",
@@ -43,10 +45,46 @@ impl JsErrorClass for TensorError {
     }
 
     fn get_additional_properties(&self) -> AdditionalProperties {
-        Box::new(std::iter::empty())
+        // As in Node: programs tell a missing file from a damaged one by it.
+        let code = match self {
+            TensorError::File(e) => e.os_error().and_then(system_code),
+            _ => None,
+        };
+        Box::new(code.map(|code| ("code".into(), PropertyValue::String(code.into()))).into_iter())
     }
 
     fn get_ref(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         self
     }
+}
+
+fn class_name(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Type => "TypeError",
+        ErrorClass::Range => "RangeError",
+        ErrorClass::Reference => "ReferenceError",
+        ErrorClass::Memory => "TensorMemoryError",
+        ErrorClass::Generic => "Error",
+    }
+}
+
+/// The name of a system error that opening, reading or writing a file can give.
+fn system_code(number: i32) -> Option<&'static str> {
+    let known = [
+        (libc::EACCES, "EACCES"),
+        (libc::EDQUOT, "EDQUOT"),
+        (libc::EFBIG, "EFBIG"),
+        (libc::EIO, "EIO"),
+        (libc::EISDIR, "EISDIR"),
+        (libc::ELOOP, "ELOOP"),
+        (libc::EMFILE, "EMFILE"),
+        (libc::ENAMETOOLONG, "ENAMETOOLONG"),
+        (libc::ENOENT, "ENOENT"),
+        (libc::ENOSPC, "ENOSPC"),
+        (libc::ENOTDIR, "ENOTDIR"),
+        (libc::EPERM, "EPERM"),
+        (libc::EROFS, "EROFS"),
+        (libc::ETXTBSY, "ETXTBSY"),
+    ];
+    known.iter().find(|(n, _)| *n == number).map(|(_, code)| *code)
 }

@@ -9,6 +9,7 @@ mod call;
 mod collect;
 mod data;
 mod error;
+mod io;
 mod memory;
 mod modules;
 mod ownership;
@@ -62,6 +63,9 @@ deno_core::extension!(
         data::op_tensor_item_big,
         data::op_tensor_meta,
         data::op_tensor_read,
+        io::op_tensor_load,
+        io::op_tensor_safetensors_header,
+        io::op_tensor_save,
         ownership::op_own_is,
         ownership::op_own_module,
         ownership::op_own_verify,
@@ -96,6 +100,7 @@ deno_core::extension!(
         "02_utils.js",
         "02_nn.js",
         "03_optim.js",
+        "05_io.js",
         "06_memory.js",
         "mlrun.js",
     ],

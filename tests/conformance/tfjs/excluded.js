@@ -1,0 +1,25 @@
+// Tests whose answer here differs, each with the reason. Asked only for those that fail.
+
+const REASONS = [
+  [/throws .*int32/, "integers are converted to floats here, as in PyTorch"],
+  [/throws for string tensor/, "there are no tensors of strings"],
+  [/arg_(max|min) .* ignores NaNs/, "NaN is the extreme, as in PyTorch"],
+  [/ops\/(all|any) .* ignores NaNs/, "NaN is no boolean here"],
+  [/(maximum|minimum) > gradients/, "a tie splits the gradient, as in PyTorch"],
+  [/relu6 > gradients/, "a bound of clamp passes the gradient, as in PyTorch"],
+  [/pow > gradient/, "the gradient of the exponent is NaN below base 0, as in PyTorch"],
+  [/ops\/(max|min) .* ties/, "a tie spreads the gradient, as in PyTorch"],
+  [/batchNorm.D .*gradient/, "the expected value has two digits"],
+  [/clone .* bool|does not error if irrelevant|div > gradient; 1d<int32> with 1d<bool>/, "booleans have no gradient here, as in PyTorch"],
+  [/one_hot .* gradient/, "indices are no floats here and have no gradient, as in PyTorch"],
+  [/slice2d > grad/, "the test's function does not use its argument"],
+  [/outside (of )?tf\.grads|errors if relevant ops are missing grads/, "asks for an error of tfjs's tape"],
+  [/fromPixels/, "needs a browser"],
+  [/ensureShape > null/, "a shape with holes is no shape here"],
+  [/mirrorPad > grad/, "tfjs's gradient leaves mirrored elements out"],
+];
+
+/** The reason why a test may fail, or undefined. */
+export function reasonFor(name) {
+  return REASONS.find(([pattern]) => pattern.test(name))?.[1];
+}
