@@ -353,20 +353,22 @@ function resize([x, roi, scales, sizes], attrs) {
   throw new Unsupported(`Resize mode ${mode}, ${place}, ${round}`);
 }
 
-function attention(args, attrs, { outputs }) {
-  const [q, k, v, mask, pastKey] = args;
-  if (pastKey || outputs[3] || outputs[2] || outputs[1] || attrs.softcap) throw new Unsupported("Attention with a cache, softcap or inner results");
+function attention([q, k, v, mask, pastKey, pastValue, lengths], attrs, { outputs }) {
+  if (lengths || outputs[3] || attrs.softcap || attrs.softmax_precision) throw new Unsupported("Attention with lengths, softcap or inner results");
   const heads = (t, n) => (t.ndim === 4 ? t : t.reshape([t.shape[0], t.shape[1], n, -1]).transpose(1, 2));
-  const [nq, nk] = [attrs.q_num_heads, attrs.kv_num_heads];
-  let [hq, hk, hv] = [heads(q, nq), heads(k, nk), heads(v, nk)];
-  const group = hq.shape[1] / hk.shape[1];
+  let [hq, hk, hv] = [heads(q, attrs.q_num_heads), heads(k, attrs.kv_num_heads), heads(v, attrs.kv_num_heads)];
+  const past = pastKey ? pastKey.shape[2] : 0;
+  if (pastKey) [hk, hv] = [concat([pastKey, hk], 2), concat([pastValue, hv], 2)];
+  const present = [hk, hv], group = hq.shape[1] / hk.shape[1];
   if (group !== 1) [hk, hv] = [hk, hv].map((t) => spread(t, group));
-  const options = { isCausal: attrs.is_causal === 1 };
+  const options = {};
   if (attrs.scale) options.scale = attrs.scale;
-  if (mask) options.attnMask = mask;
-  if (mask && options.isCausal) throw new Unsupported("Attention with a mask that is also causal");
+  if (attrs.is_causal) {
+    const seen = full([hq.shape[2], hk.shape[2]], true).tril(past);
+    options.attnMask = !mask ? seen : mask.dtype === "bool" ? mask.logicalAnd(seen) : where(seen, mask, like(-Infinity, mask));
+  } else if (mask) options.attnMask = mask;
   const y = F.scaledDotProductAttention(hq, hk, hv, options);
-  return q.ndim === 4 ? y : y.transpose(1, 2).reshape([q.shape[0], q.shape[1], -1]);
+  return [q.ndim === 4 ? y : y.transpose(1, 2).reshape([q.shape[0], q.shape[1], -1]), ...present];
 }
 
 /** Each head of dimension 1 `n` times. */
@@ -487,9 +489,35 @@ function range([start, limit, delta]) {
   return arange(n, { dtype: start.dtype }).mul(delta).add(start);
 }
 
+/** ONNX's order of gates as that of nn's layers. */
+const GATES = { RNN: [0], LSTM: [0, 2, 3, 1], GRU: [1, 0, 2] };
+
 function recurrent(kind) {
-  return (args, attrs, { outputs }) => {
-    throw new Unsupported(`${kind}: the gates stand in another order in nn.${kind}`);
+  return ([x, w, r, b, lengths, h0, c0, peepholes], attrs, { outputs }) => {
+    const { hidden_size: hidden, direction = "forward", layout = 0, clip, activations, linear_before_reset = 0 } = attrs;
+    if (peepholes || clip || lengths || activations) throw new Unsupported(`${kind} with peepholes, clip, lengths or other activations`);
+    if (kind === "GRU" && !linear_before_reset) throw new Unsupported("GRU that resets before the product");
+    if (direction === "reverse") throw new Unsupported("backward recurrence alone");
+    const layer = new mlrun.nn[kind](x.shape[2], hidden, { bidirectional: direction === "bidirectional" });
+    const order = (t) => concat(GATES[kind].map((g) => t.narrow(0, g * hidden, hidden)), 0);
+    const state = {};
+    for (const key of Object.keys(layer.stateDict())) {
+      const dir = /reverse/i.test(key) ? 1 : 0, recurrentPart = /hh/i.test(key);
+      const n = w.shape[1];
+      if (/weight/.test(key)) state[key] = order((recurrentPart ? r : w).select(0, dir));
+      else state[key] = b ? order(b.select(0, dir).narrow(0, recurrentPart ? n : 0, n)) : zeros([n]);
+    }
+    layer.loadStateDict(state);
+    const steps = layout ? x.transpose(0, 1) : x;
+    const start = (t) => (t ? (layout ? t.transpose(0, 1) : t).contiguous() : null);
+    const first = kind === "LSTM" ? (h0 && c0 ? [start(h0), start(c0)] : undefined) : start(h0) ?? undefined;
+    const [y, last] = layer.forward(steps, first);
+    const dirs = direction === "bidirectional" ? 2 : 1;
+    // [seq, batch, dirs * hidden] as [seq, dirs, batch, hidden].
+    const parts = y.reshape([y.shape[0], y.shape[1], dirs, hidden]).transpose(1, 2);
+    const final = (t) => (layout ? t.transpose(0, 1) : t);
+    const states = kind === "LSTM" ? last.map(final) : [final(last)];
+    return [layout ? parts.permute([2, 0, 1, 3]) : parts, ...states].map((t) => t.detach());
   };
 }
 

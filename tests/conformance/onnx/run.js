@@ -59,7 +59,7 @@ for (const test of cases) {
     try {
       problem = check(test);
     } catch (e) {
-      const missing = /^(?:\w+\.)*(\w+) is not a (?:function|constructor)$/.exec(e?.message)?.[1];
+      const missing = /(?:^|\.)(\w+) is not a (?:function|constructor)$/.exec(e?.message)?.[1];
       if (e instanceof Unsupported) excluded = e.message;
       else if (missing) excluded = `mlrun has no ${missing}`;
       else if (/^[\w.]+: no \w+ kernel on /.test(e?.message)) excluded = e.message.replace(/;.*/, "");

@@ -162,7 +162,7 @@ export const encodeStrings = () => {
 /** The reason why an error is no failure: something is not there. */
 function isMissing(e) {
   if (e instanceof Unsupported) return e.message;
-  const name = /^(?:\w+\.)*(\w+) is not a (?:function|constructor)$/.exec(e?.message)?.[1];
+  const name = /(?:^|\.)(\w+) is not a (?:function|constructor)$/.exec(e?.message)?.[1];
   return name && `mlrun has no ${name}`;
 }
 

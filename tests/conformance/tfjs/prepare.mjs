@@ -1,6 +1,6 @@
 // Makes tfjs-core's tests importable by mlrun: `node prepare.mjs PACKAGE FOLDER`. The tests of ops
 // and of gradients are copied; what they import from the package is the shim here. Not selected are
-// the tests of tfjs's own machinery: engine, environment, platforms, storage, chained methods.
+// the tests of tfjs's own machinery: engine, environment, platforms, storage, helpers (`*_util`).
 import { copyFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,12 +9,13 @@ const [, , packageFolder, out] = process.argv;
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(packageFolder, "dist");
 const GLOBALS = "describe, it, fit, xit, expect, beforeEach, afterEach, beforeAll, afterAll, spyOn, jasmine, expectAsync";
-const SHIMS = { index: "tf.js", jasmine_util: "jasmine.js", test_util: "jasmine.js" };
+const SHIMS = { jasmine_util: "jasmine.js", test_util: "jasmine.js" };
+for (const name of ["index", "ops", "ops/ops", "scalar", "tensor", "tensor1d", "tensor2d", "tensor3d"]) SHIMS[name] = "tf.js";
 
 const selected = readdirSync(join(dist, "ops"), { recursive: true })
   .map((name) => join("ops", name))
   .concat("gradients_test.js")
-  .filter((name) => name.endsWith("_test.js"))
+  .filter((name) => name.endsWith("_test.js") && !name.endsWith("_util_test.js"))
   .sort();
 
 const lines = ['import { finish, startFile } from "./jasmine.js";'];

@@ -324,6 +324,7 @@ export const einsum = (equation, ...list) => wrap(mlrun.einsum(equation, ...list
 export const linalg = new Proxy({
   bandPart(a, lower, upper) {
     a = T(a);
+    [lower, upper] = [lower, upper].map((v) => (v instanceof Tensor ? v.dataSync()[0] : v));
     const [n, m] = a.shape.slice(-2);
     if (a.rank < 2 || lower > n || upper > m || lower % 1 !== 0 || upper % 1 !== 0) throw new RangeError("bandPart");
     const t = a.t.tril(upper < 0 ? m : upper).triu(lower < 0 ? -n : -lower);
@@ -529,8 +530,19 @@ function images(x) {
   return { t, back, x };
 }
 
+/** NCHW as NHWC. */
+function lastChannel(x) {
+  x = T(x);
+  if (x.rank !== 3 && x.rank !== 4) throw new RangeError("expected rank 3 or 4");
+  return wrap(x.rank === 4 ? x.t.permute([0, 2, 3, 1]) : x.t.permute([1, 2, 0]), x.dtype);
+}
+const channelLastPad = (pad) => (Array.isArray(pad) ? [pad[0], pad[2], pad[3], pad[1]] : pad);
+
 function convolve(x, filter, strides, pad, format, dilations, mode, groups) {
-  if (format !== "NHWC") throw new Unsupported(`format ${format}`);
+  if (format === "NCHW") {
+    const y = convolve(lastChannel(x), filter, strides, channelLastPad(pad), "NHWC", dilations, mode, groups);
+    return wrap(y.rank === 4 ? y.t.permute([0, 3, 1, 2]) : y.t.permute([2, 0, 1]));
+  }
   const { t, back } = images(x), w = T(filter);
   if (w.rank !== 4) throw new RangeError("filter of another rank");
   const s = pair(strides), d = pair(dilations ?? 1);
@@ -646,8 +658,144 @@ export const tidy = (a, b) => (b ?? a)();
 export const keep = (x) => x, dispose = () => {};
 export const util = new Proxy({ isTypedArray: (v) => ArrayBuffer.isView(v) }, { get: (o, k) => o[k] ?? missing(`util.${String(k)}`) });
 
-export const [losses, signal, sparse, spectral, string, train, fused, math, browser] = [
-  "losses", "signal", "sparse", "spectral", "string", "train", "fused", "math", "browser",
+// ---- Losses: mlrun's without reduction, then tfjs's weights.
+export const Reduction = { NONE: 0, MEAN: 1, SUM: 2, SUM_BY_NONZERO_WEIGHTS: 3 };
+function weighted(loss, weights, reduction = 3) {
+  if (![0, 1, 2, 3].includes(reduction)) throw new RangeError("reduction");
+  const w = weights === undefined || weights === null ? null : T(weights).t.to("float32");
+  const each = w === null ? loss : loss.mul(w), count = loss.size;
+  if (reduction === 0) return wrap(each, "float32");
+  if (reduction === 2) return wrap(each.sum(), "float32");
+  if (w === null) return wrap(each.sum().div(count), "float32");
+  const spread = full(loss.shape, 1).mul(w);
+  return wrap(each.sum().div(reduction === 1 ? spread.sum() : spread.ne(0).to("float32").sum()), "float32");
+}
+const loss = (f) => (labels, predictions, ...rest) => {
+  const [y, p] = [T(labels), T(predictions)];
+  if (y.shape.join() !== p.shape.join()) throw new RangeError("shapes differ");
+  return f(float(y.t), float(p.t), ...rest);
+};
+const none = { reduction: "none" };
+export const losses = new Proxy({
+  Reduction,
+  computeWeightedLoss: (l, weights, reduction) => weighted(float(T(l).t), weights, reduction),
+  absoluteDifference: loss((y, p, w, r) => weighted(F.l1Loss(p, y, none), w, r)),
+  meanSquaredError: loss((y, p, w, r) => weighted(F.mseLoss(p, y, none), w, r)),
+  huberLoss: loss((y, p, w, delta = 1, r) => weighted(F.smoothL1Loss(p, y, { ...none, beta: delta }).mul(delta), w, r)),
+  hingeLoss: loss((y, p, w, r) => weighted(y.mul(2).sub(1).mul(p).neg().add(1).relu(), w, r)),
+  logLoss: loss((y, p, w, eps = 1e-7, r) => weighted(y.mul(p.add(eps).log()).add(y.neg().add(1).mul(p.neg().add(1 + eps).log())).neg(), w, r)),
+  cosineDistance: loss((y, p, axis, w, r) => weighted(y.mul(p).sum(axis, { keepdim: true }).neg().add(1), w, r)),
+  sigmoidCrossEntropy: loss((y, p, w, smooth = 0, r) => weighted(F.bceWithLogits(p, y.mul(1 - smooth).add(smooth / 2), none), w, r)),
+  softmaxCrossEntropy: loss((y, p, w, smooth = 0, r) => {
+    const target = smooth > 0 ? y.mul(1 - smooth).add(smooth / y.shape[1]) : y;
+    return weighted(F.logSoftmax(p, -1).mul(target).sum(-1).neg(), w, r);
+  }),
+}, { get: (o, k) => o[k] ?? missing(`losses.${String(k)}`) });
+
+// ---- An op with bias and activation
+function activate(y, { bias, activation = "linear", preluActivationWeights, leakyreluAlpha = 0.2 }) {
+  const t = bias === undefined || bias === null ? y : add(y, bias);
+  const by = {
+    linear: (v) => v, relu, relu6, elu, sigmoid, prelu: (v) => prelu(v, preluActivationWeights), leakyrelu: (v) => leakyRelu(v, leakyreluAlpha),
+  }[activation];
+  if (!by) throw new TypeError(`unknown activation ${activation}`);
+  return by(t);
+}
+export const fused = {
+  matMul: (o) => activate(matMul(o.a, o.b, o.transposeA, o.transposeB), o),
+  conv2d: (o) => activate(conv2d(o.x, o.filter, o.strides, o.pad, o.dataFormat, o.dilations, o.dimRoundingMode), o),
+  depthwiseConv2d: (o) => activate(depthwiseConv2d(o.x, o.filter, o.strides, o.pad, o.dataFormat, o.dilations, o.dimRoundingMode), o),
+};
+
+// ---- Scattering
+const numel = (shape) => shape.reduce((a, b) => a * b, 1);
+/** Rows of a flattened tensor that index tuples name. */
+function rowsOf(index, shape) {
+  const depth = index.shape.at(-1) ?? 1;
+  let rows = null;
+  for (let d = 0; d < depth; d++) {
+    const i = index.select(-1, d);
+    rows = rows === null ? i : rows.mul(shape[d]).add(i);
+  }
+  return { rows: rows.reshape([-1]), depth };
+}
+export const scatterND = (index, updates, shape) => {
+  const i = indices(index), u = T(updates);
+  if (!Array.isArray(shape)) shape = Array.from(T(shape, "int32").dataSync());
+  const { rows, depth } = rowsOf(i, shape);
+  if (shape.length < 1 || i.ndim < 1 || u.rank < 1 || u.shape.join() !== [...i.shape.slice(0, -1), ...shape.slice(depth)].join()) throw new RangeError("scatterND");
+  const inner = numel(shape.slice(depth)), zero = full([numel(shape.slice(0, depth)), inner], 0, { dtype: u.t.dtype });
+  return wrap(zero.indexAdd(0, rows, u.t.reshape([rows.size, inner])).reshape(shape), u.dtype);
+};
+export const gatherND = (x, index) => {
+  x = T(x);
+  const i = indices(index);
+  if (x.rank < 1 || i.ndim < 1 || i.shape.at(-1) > x.rank || numel(x.shape) === 0) throw new RangeError("gatherND");
+  const { rows, depth } = rowsOf(i, x.shape);
+  const inner = numel(x.shape.slice(depth));
+  return wrap(x.t.reshape([-1, inner]).indexSelect(0, rows).reshape([...i.shape.slice(0, -1), ...x.shape.slice(depth)]), x.dtype);
+};
+export const unsortedSegmentSum = (x, ids, n) => {
+  x = T(x);
+  if (n % 1 !== 0) throw new RangeError("segments");
+  const i = indices(ids), rest = x.shape.slice(i.ndim);
+  // Negative numbers name no segment: their rows go behind the last one.
+  const rows = choose(i.lt(0), full([], n, { dtype: "int64" }), i).reshape([-1]);
+  const sums = full([n + 1, numel(rest)], 0, { dtype: x.t.dtype }).indexAdd(0, rows, x.t.reshape([i.size, -1]));
+  return wrap(sums.narrow(0, 0, n).reshape([n, ...rest]), x.dtype);
+};
+export const bincount = (x, weights, size) => {
+  const i = indices(x), w = T(weights);
+  if (i.ndim !== 1 || size < 0 || (w.size !== 0 && w.size !== i.size)) throw new RangeError("bincount");
+  const kept = i.lt(size), values = (w.size === 0 ? full(i.shape, 1) : float(w.t)).mul(kept.to("float32"));
+  return wrap(full([size], 0).indexAdd(0, choose(kept, i, full([], 0, { dtype: "int64" })), values), "float32");
+};
+export const whereAsync = async (c) => {
+  const x = T(c, "bool");
+  if (x.dtype !== "bool") throw new TypeError("Argument 'condition' passed to 'whereAsync' must be bool");
+  const found = method(x.t, "nonzero")();
+  return wrap(found, "int32");
+};
+
+// ---- Blocks of space as batch
+export const spaceToBatchND = (x, block, paddings) => {
+  x = T(x);
+  const m = block.length;
+  if (x.rank <= m || paddings.length !== m) throw new RangeError("spaceToBatchND");
+  const padded = pad(x, [[0, 0], ...paddings, ...Array(x.rank - 1 - m).fill([0, 0])]), [b, ...rest] = padded.shape;
+  if (block.some((k, i) => rest[i] % k)) throw new RangeError("spaceToBatchND");
+  const split = padded.t.reshape([b, ...block.flatMap((k, i) => [rest[i] / k, k]), ...rest.slice(m)]);
+  const order = [...block.map((_, i) => 2 * i + 2), 0, ...block.map((_, i) => 2 * i + 1), ...rest.slice(m).map((_, i) => 2 * m + 1 + i)];
+  return wrap(split.permute(order).reshape([b * numel(block), ...block.map((k, i) => rest[i] / k), ...rest.slice(m)]), x.dtype);
+};
+export const batchToSpaceND = (x, block, crops) => {
+  x = T(x);
+  const m = block.length, b = x.shape[0] / numel(block), rest = x.shape.slice(1);
+  if (x.rank < 1 + m || crops.length !== m || b % 1) throw new RangeError("batchToSpaceND");
+  const parts = x.t.reshape([...block, b, ...rest]);
+  const order = [m, ...block.flatMap((_, i) => [m + 1 + i, i]), ...rest.slice(m).map((_, i) => 2 * m + 1 + i)];
+  let t = parts.permute(order).reshape([b, ...block.map((k, i) => rest[i] * k), ...rest.slice(m)]);
+  crops.forEach(([from, to], i) => {
+    t = t.narrow(i + 1, from, t.shape[i + 1] - from - to);
+  });
+  return wrap(t, x.dtype);
+};
+export const depthToSpace = (x, block, format = "NHWC") => {
+  x = T(x);
+  if (format !== "NHWC") throw new Unsupported(`format ${format}`);
+  const [b, h, w, c] = x.shape, d = c / block ** 2;
+  if (d % 1 || block <= 1) throw new RangeError("depthToSpace");
+  return wrap(x.t.reshape([b, h, w, block, block, d]).permute([0, 1, 3, 2, 4, 5]).reshape([b, h * block, w * block, d]), x.dtype);
+};
+export const multinomial = (x, n, seed, normalized = false) => {
+  x = T(x);
+  if (x.rank !== 1 && x.rank !== 2 || x.shape.at(-1) < 2) throw new RangeError("multinomial");
+  const p = normalized ? x.t : F.softmax(x.t, -1);
+  return wrap(method(p, "multinomial")(n, { replacement: true }), "int32");
+};
+
+export const [signal, sparse, spectral, string, train, math, browser] = [
+  "signal", "sparse", "spectral", "string", "train", "math", "browser",
 ].map(missing);
 
 // Each function is a method too, as tfjs's chained ops are.

@@ -83,7 +83,8 @@ macro_rules! float_basic {
         #[inline(always)]
         fn sign(self) -> Self {
             let v = self.0;
-            let s = if v > 0.0 { 1.0 } else { v };
+            // NaN has the sign 0, as in PyTorch.
+            let s = if v > 0.0 { 1.0 } else { 0.0 };
             let $m = if v < 0.0 { -1.0 } else { s };
             $make
         }
