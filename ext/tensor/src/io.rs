@@ -23,15 +23,15 @@ pub fn op_tensor_load(
 ) -> Result<Vec<(String, f64)>, TensorError> {
     let state = TensorState::of(state);
     let (path, pool) = (Path::new(path), &state.engine.pool);
-    let tensors: Named = match format {
-        "Safetensors" => safetensors::load(path, pool, names.as_deref())?,
-        "Npz" => npz::load(path, pool, names.as_deref())?,
-        _ => vec![(String::new(), npy::load(path, pool)?)],
+    let (op, tensors): (_, Named) = match format {
+        "Safetensors" => ("io.loadSafetensors", safetensors::load(path, pool, names.as_deref())?),
+        "Npz" => ("io.loadNpz", npz::load(path, pool, names.as_deref())?),
+        _ => ("io.loadNpy", vec![(String::new(), npy::load(path, pool)?)]),
     };
     let mut out = Vec::with_capacity(tensors.len());
     for (name, t) in tensors {
         // What the file has in Fortran order.
-        let put = state.engine.contiguous(&t).map_err(|e| e.in_op("io.load").into());
+        let put = state.engine.contiguous(&t).map_err(|e| e.in_op(op).into());
         match put.and_then(|t| state.put(t)) {
             Ok(id) => out.push((name, id)),
             Err(error) => {
