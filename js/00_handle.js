@@ -13,7 +13,8 @@
 //   what `Array.from`, `Object.fromEntries`, `map` of a foreign array and the like make is left
 //   to the collector;
 // - no `this` in arrow functions of tensor methods, no `arguments`, no parameter default that
-//   calls: such functions are left alone, and then share whatever they get.
+//   calls: such functions are left alone, and then share whatever they get;
+// - no `return f()` inside a `try` with a `finally` that calls something: return after it.
 // Functions here that return an argument say so by `borrowed`.
 
 import { core, primordials } from "ext:core/mod.js";

@@ -303,8 +303,13 @@ addMethods({
     return out;
   },
   /** As toTypedArray, when the device has finished. */
-  async data() {
-    return this.toTypedArray();
+  data() {
+    // Not an async function: that would hold the tensor until somebody collects it.
+    try {
+      return Promise.resolve(this.toTypedArray());
+    } catch (error) {
+      return Promise.reject(error);
+    }
   },
   /** Nested arrays of numbers (int64: BigInts, bool: booleans); a 0-d tensor gives the value. */
   toArray() {

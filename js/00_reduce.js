@@ -53,8 +53,9 @@ addMethods({
     // Sums of halves overflow long before their means do.
     if (this.dtype === "float16" || this.dtype === "bfloat16") return this.to("float32").variance(dims, given).to(this.dtype);
     const centred = this.sub(this.mean(dims, { keepdim: true }));
-    const along = dims === undefined ? this.shape.map((_, i) => i) : integers("variance", "dim", dims);
-    const n = along.reduce((k, d) => k * this.shape[d < 0 ? d + this.ndim : d], 1);
+    const { shape } = this;
+    const along = dims === undefined || dims === null ? null : integers("variance", "dim", dims);
+    const n = along === null ? this.size : along.reduce((k, d) => k * shape.at(d), 1);
     return centred.square().sum(dims, { keepdim }).div(Math.max(n - correction, 0));
   },
   std(dims, given) {

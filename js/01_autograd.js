@@ -27,11 +27,13 @@ addMethods({
 
 function withGradMode(on, fn) {
   const old = ops.op_tensor_grad_mode(on);
+  let result;
   try {
-    return fn();
+    result = fn();
   } finally {
     ops.op_tensor_grad_mode(old);
   }
+  return result;
 }
 
 /** Runs `fn` without recording gradients. */
@@ -122,18 +124,18 @@ export const autograd = {
 
 function recorded(fn, first, rest) {
   const old = ops.op_tensor_grad_mode(true);
+  let value;
   try {
     // A spread argument would be shared.
-    switch (rest.length) {
-      case 0: return fn(first);
-      case 1: return fn(first, rest[0]);
-      case 2: return fn(first, rest[0], rest[1]);
-      case 3: return fn(first, rest[0], rest[1], rest[2]);
-      default: return fn(first, ...rest);
-    }
+    if (rest.length === 0) value = fn(first);
+    else if (rest.length === 1) value = fn(first, rest[0]);
+    else if (rest.length === 2) value = fn(first, rest[0], rest[1]);
+    else if (rest.length === 3) value = fn(first, rest[0], rest[1], rest[2]);
+    else value = fn(first, ...rest);
   } finally {
     ops.op_tensor_grad_mode(old);
   }
+  return value;
 }
 
 function valueAndGradient(op, fn, first, rest) {

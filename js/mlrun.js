@@ -2,6 +2,7 @@
 
 import { internals } from "ext:core/mod.js";
 import { bindOps } from "ext:mlrun_tensor/00_handle.js";
+import "ext:mlrun_tensor/00_function_text.js";
 import "ext:mlrun_tensor/00_ops.js";
 import "ext:mlrun_tensor/00_format.js";
 import "ext:mlrun_tensor/00_reduce.js";

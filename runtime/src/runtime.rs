@@ -74,6 +74,7 @@ impl Runtime {
                         threads: options.threads,
                         seed: options.seed,
                         verify: options.ownership == Ownership::Verify,
+                        texts: Some(loader.clone()),
                         pacer: Some(Rc::new(Pace::default())),
                     },
                 }),

@@ -19,6 +19,7 @@ use std::rc::Rc;
 
 pub use crate::collect::{GcKind, Pacer};
 pub use crate::error::TensorError;
+pub use crate::ownership::FunctionTexts;
 pub use crate::state::{TensorOptions, TensorState};
 
 /// The module in the snapshot that `import ... from "mlrun"` gives.
@@ -30,6 +31,7 @@ pub const OWNERSHIP_MODULE: &str = "ext:mlrun_tensor/00_ownership.js";
 /// Files of the library that are written by hand for the ownership pass, or need none.
 pub const UNCOMPILED: &[&str] = &[
     OWNERSHIP_MODULE,
+    "ext:mlrun_tensor/00_function_text.js",
     "ext:mlrun_tensor/00_handle.js",
     "ext:mlrun_tensor/00_ops.js",
     LIBRARY_MODULE,
@@ -69,6 +71,7 @@ deno_core::extension!(
         ownership::op_own_is,
         ownership::op_own_module,
         ownership::op_own_verify,
+        ownership::op_own_written,
         memory::op_tensor_disposed_at,
         memory::op_tensor_memory_limit,
         memory::op_tensor_memory_stats,
@@ -83,6 +86,7 @@ deno_core::extension!(
     esm = [
         dir "../../js",
         "00_ownership.js",
+        "00_function_text.js",
         "00_handle.js",
         "00_ops.js",
         "00_format.js",

@@ -14,6 +14,19 @@ use crate::state::TensorState;
 #[derive(Default)]
 pub struct OwnedScripts(RefCell<HashSet<i32>>);
 
+/// Knows what stands in the source for a function that the ownership pass changed.
+pub trait FunctionTexts {
+    /// The user's text of the function whose emitted text is `emitted`.
+    fn written(&self, emitted: &str) -> Option<String>;
+}
+
+/// The user's text of a function; null where it was not changed.
+#[op2]
+#[string]
+pub fn op_own_written(state: &OpState, #[string] emitted: &str) -> Option<String> {
+    TensorState::of(state).texts.as_ref()?.written(emitted)
+}
+
 fn script_of(f: v8::Local<v8::Value>) -> Option<i32> {
     let f = v8::Local::<v8::Function>::try_from(f).ok()?;
     Some(f.script_id()).filter(|id| *id > 0)

@@ -14,7 +14,7 @@ use mlrun_tensor_cpu::CpuBackend;
 use crate::collect::{Nursery, Pacer};
 use crate::error::TensorError;
 use crate::modules::Modules;
-use crate::ownership::OwnedScripts;
+use crate::ownership::{FunctionTexts, OwnedScripts};
 
 /// How to make a [`TensorState`].
 #[derive(Clone, Default)]
@@ -25,6 +25,8 @@ pub struct TensorOptions {
     pub seed: Option<u64>,
     /// A use of a tensor that the ownership pass released names the release.
     pub verify: bool,
+    /// What the user wrote for functions that the ownership pass changed.
+    pub texts: Option<Rc<dyn FunctionTexts>>,
     /// Decides when the collector runs; `None`: never on its own.
     pub pacer: Option<Rc<dyn Pacer>>,
 }
@@ -62,6 +64,7 @@ pub struct TensorState {
     pub collecting: Cell<Option<Releaser>>,
     pub owned: OwnedScripts,
     pub verify: bool,
+    pub texts: Option<Rc<dyn FunctionTexts>>,
 }
 
 impl TensorState {
@@ -83,6 +86,7 @@ impl TensorState {
             collecting: Cell::new(None),
             owned: OwnedScripts::default(),
             verify: options.verify,
+            texts: options.texts,
         }
     }
 

@@ -5,6 +5,7 @@
 //! Deliberately not here: module resolution, reading files, caching, V8.
 
 mod frame;
+mod functions;
 mod lines;
 mod own;
 mod parse;
@@ -18,6 +19,7 @@ use std::fmt;
 use oxc::allocator::Allocator;
 
 pub use frame::{FrameStyle, code_frame};
+pub use functions::{FunctionText, text_hash};
 pub use own::RUNTIME_MODULE;
 
 /// Part of every cache key: changes whenever the emitted text can change.
@@ -74,6 +76,10 @@ pub struct Compiled {
     pub source_map: Option<String>,
     /// The ownership pass changed it, so it imports [`RUNTIME_MODULE`].
     pub owned: bool,
+    /// Functions that the ownership pass changed, as spans of [`Compiled::plain`] or the source.
+    pub functions: Vec<FunctionText>,
+    /// The source without types, where it had any and the ownership pass changed it.
+    pub plain: Option<String>,
 }
 
 /// A file that cannot be compiled, with the place in the user's source.
@@ -168,14 +174,33 @@ fn compile_here(
     let plain = stages.last().map_or(source, |s| s.code.as_str());
     let owned = own(specifier, plain, options)?;
     let is_owned = owned.is_some();
+    let functions = match &owned {
+        Some(owned) => functions::changed(plain, owned, own_type(options)),
+        None => vec![],
+    };
+    let plain = (is_owned && typed).then(|| plain.to_owned());
     stages.extend(owned);
     match stages.pop() {
         Some(last) if last.code != source => {
             let all: Vec<_> = stages.iter().chain([&last]).collect();
             let source_map = Some(source_map::generate(specifier, source, &all));
-            Ok(Compiled { code: last.code, source_map, owned: is_owned })
+            Ok(Compiled { code: last.code, source_map, owned: is_owned, functions, plain })
         }
-        _ => Ok(Compiled { code: source.to_owned(), source_map: None, owned: false }),
+        _ => Ok(Compiled {
+            code: source.to_owned(),
+            source_map: None,
+            owned: false,
+            functions,
+            plain: None,
+        }),
+    }
+}
+
+/// What a file is once its types are gone.
+fn own_type(options: &Options) -> SourceType {
+    match options.source_type {
+        SourceType::TypeScript | SourceType::Tsx => SourceType::Module,
+        other => other,
     }
 }
 
@@ -185,10 +210,7 @@ fn own(
     source: &str,
     options: &Options,
 ) -> Result<Option<text::Derived>, CompileError> {
-    let source_type = match options.source_type {
-        SourceType::TypeScript | SourceType::Tsx => SourceType::Module,
-        other => other,
-    };
+    let source_type = own_type(options);
     if options.ownership == Ownership::Off && source_type != options.source_type {
         return Ok(None);
     }

@@ -36,6 +36,15 @@ impl Derived {
     }
 }
 
+impl Derived {
+    /// Where the output byte at `out` was copied from; `None` for inserted text.
+    pub fn copied_from(&self, out: u32) -> Option<u32> {
+        let after = self.chunks.partition_point(|c| c.out <= out);
+        let chunk = self.chunks[..after].last().filter(|c| c.copied)?;
+        Some(chunk.src + (out - chunk.out))
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Edit {
     start: u32,

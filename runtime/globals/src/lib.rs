@@ -25,6 +25,7 @@ pub use crate::process::Exit;
 pub use crate::process::ProcessError;
 pub use crate::process::ProcessState;
 
+pub use mlrun_tensor::FunctionTexts;
 pub use mlrun_tensor::GcKind;
 pub use mlrun_tensor::LIBRARY_MODULE;
 pub use mlrun_tensor::OWNERSHIP_MODULE;

@@ -13,11 +13,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use deno_core::v8;
+use mlrun_compiler::FunctionText;
 use sha2::Digest;
 use sha2::Sha256;
 
 /// Changes whenever the layout of an entry changes.
-const MAGIC: &[u8; 8] = b"mlrunc02";
+const MAGIC: &[u8; 8] = b"mlrunc03";
 
 /// Entries that a folder may hold before the older half is dropped.
 const MAX_ENTRIES: usize = 4096;
@@ -96,17 +97,30 @@ pub(super) struct Entry {
     pub source_map: Option<String>,
     /// The name under which it imports the runtime half; empty if it does not.
     pub runtime_half: String,
+    pub functions: Vec<FunctionText>,
+    /// What the spans of `functions` are in, where it is not the source.
+    pub plain: Option<String>,
     pub v8: Vec<u8>,
 }
 
 impl Entry {
     fn encode(&self) -> Vec<u8> {
         let map = self.source_map.as_deref();
-        let fields: [&[u8]; 5] = [
+        let plain = self.plain.as_deref();
+        let functions: Vec<u8> = (self.functions.iter())
+            .flat_map(|f| {
+                let span = u64::from(f.start) << 32 | u64::from(f.end);
+                [f.hash.to_le_bytes(), span.to_le_bytes()].concat()
+            })
+            .collect();
+        let fields: [&[u8]; 8] = [
             self.code.as_bytes(),
             self.runtime_half.as_bytes(),
             &[u8::from(map.is_some())],
             map.unwrap_or_default().as_bytes(),
+            &[u8::from(plain.is_some())],
+            plain.unwrap_or_default().as_bytes(),
+            &functions,
             &self.v8,
         ];
         let mut body = Vec::with_capacity(fields.iter().map(|field| field.len() + 8).sum());
@@ -136,8 +150,25 @@ impl Entry {
         let runtime_half = String::from_utf8(field()?.to_vec()).ok()?;
         let has_map = field()? == [1];
         let map = String::from_utf8(field()?.to_vec()).ok()?;
+        let has_plain = field()? == [1];
+        let plain = String::from_utf8(field()?.to_vec()).ok()?;
+        let functions = field()?.chunks_exact(16).map(|entry| {
+            let number = |at: usize| {
+                let bytes = entry[at..at + 8].try_into().unwrap_or_default();
+                u64::from_le_bytes(bytes)
+            };
+            FunctionText { hash: number(0), start: (number(8) >> 32) as u32, end: number(8) as u32 }
+        });
+        let functions = functions.collect();
         let v8 = field()?.to_vec();
-        Some(Self { code, source_map: has_map.then_some(map), runtime_half, v8 })
+        Some(Self {
+            code,
+            source_map: has_map.then_some(map),
+            runtime_half,
+            functions,
+            plain: has_plain.then_some(plain),
+            v8,
+        })
     }
 }
 
@@ -215,6 +246,8 @@ mod tests {
             code: "1;\n".into(),
             source_map: Some("{}".into()),
             runtime_half: "a".into(),
+            functions: vec![FunctionText { hash: u64::MAX - 1, start: 3, end: u32::MAX }],
+            plain: Some("1".into()),
             v8: vec![1, 2, 3],
         }
     }

@@ -1,4 +1,5 @@
-//! Where a file imports something, found in its text; used for messages only.
+//! Where and what a file imports, found in its text: for messages, and to leave programs alone that
+//! cannot have tensors.
 //!
 //! V8 reports the place of an import neither for dynamic imports nor, in files with non-ASCII
 //! text, correctly. The search is textual: a string literal after `from`, `import` or `import(`.
@@ -24,6 +25,26 @@ pub(super) fn find(source: &str, is_target: impl Fn(&str) -> bool) -> Option<Sit
         }
     }
     None
+}
+
+/// What a file seems to import, and whether it imports something that is only known when it runs.
+/// Text in comments and strings may look like imports.
+pub(super) fn specifiers(source: &str) -> (Vec<&str>, bool) {
+    let mut found = Vec::new();
+    for (quote_at, quote) in source.match_indices(['"', '\'']) {
+        let rest = &source[quote_at + 1..];
+        let end = rest.find([quote.chars().next().unwrap_or('"'), '\n']);
+        if let Some(end) = end.filter(|end| rest[*end..].starts_with(quote))
+            && follows_import(&source[..quote_at])
+        {
+            found.push(&rest[..end]);
+        }
+    }
+    let open = source.match_indices("import").any(|(at, word)| {
+        let argument = source[at + word.len()..].trim_start().strip_prefix('(');
+        argument.is_some_and(|text| !text.trim_start().starts_with(['"', '\'']))
+    });
+    (found, open)
 }
 
 fn follows_import(before: &str) -> bool {
@@ -86,6 +107,20 @@ mod tests {
         ];
         for (source, expected) in cases {
             assert_eq!(find(source, |specifier| specifier == "./x.js"), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn imports_of_a_file() {
+        let cases: &[(&str, &[&str], bool)] = &[
+            ("import a from './x.js'; export * from \"y\"", &["./x.js", "y"], false),
+            ("const a = await import('./x.js')", &["./x.js"], false),
+            ("const a = await import(name)", &[], true),
+            ("const a = await import (`./${x}`)", &[], true),
+            ("const s = './x.js'; import.meta.url", &[], false),
+        ];
+        for (source, expected, open) in cases {
+            assert_eq!(specifiers(source), (expected.to_vec(), *open), "{source}");
         }
     }
 

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
@@ -98,8 +99,13 @@ pub(crate) struct Loader {
     errors: RefCell<HashMap<String, Rc<LoadError>>>,
     /// Entries that wait for V8's part.
     pending: RefCell<HashMap<u64, (Key, Entry)>>,
+    /// Functions that the ownership pass changed, by the hash of their emitted text: where they
+    /// stand in what the user wrote.
+    texts: RefCell<HashMap<u64, (Rc<str>, u32, u32)>>,
     stats: Cell<Stats>,
     ownership: Ownership,
+    /// Whether the program may get at tensors; known once its main module is loaded.
+    may_use_tensors: Cell<Option<bool>>,
 }
 
 impl Loader {
@@ -113,7 +119,9 @@ impl Loader {
             importers: RefCell::default(),
             errors: RefCell::default(),
             pending: RefCell::default(),
+            texts: RefCell::default(),
             stats: Cell::default(),
+            may_use_tensors: Cell::default(),
         }
     }
 
@@ -249,7 +257,9 @@ impl Loader {
         // The name is what source maps and so entries depend on; the folder is not.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut options = Options::new(source_type);
-        if self.ownership != Ownership::Off {
+        if self.ownership == Ownership::Verify
+            || self.ownership == Ownership::On && self.may_use_tensors(specifier)
+        {
             options.ownership = mlrun_compiler::Ownership::On;
         }
         let key = Key::new(&[
@@ -264,6 +274,9 @@ impl Loader {
                 runtime_half: entry.runtime_half.clone(),
             };
             self.modules.borrow_mut().insert(specifier.to_string(), module);
+            let text: Rc<str> = entry.plain.as_deref().map_or_else(|| source.clone(), Rc::from);
+            let mut texts = self.texts.borrow_mut();
+            texts.extend(entry.functions.iter().map(|f| (f.hash, (text.clone(), f.start, f.end))));
         };
         let entry = match self.cache.get(&key) {
             Some(entry) => {
@@ -280,6 +293,32 @@ impl Loader {
         Ok((key, entry))
     }
 
+    /// Whether anything that `main` leads to imports the library, or something that is only known
+    /// when it runs. Without tensors nothing needs counting, and modules run as they are.
+    fn may_use_tensors(&self, main: &ModuleSpecifier) -> bool {
+        if let Some(known) = self.may_use_tensors.get() {
+            return known;
+        }
+        let mut seen = HashSet::from([main.clone()]);
+        let mut open = vec![main.clone()];
+        let mut found = false;
+        while let Some(specifier) = open.pop().filter(|_| !found) {
+            let Ok(path) = specifier.to_file_path() else { continue };
+            let Ok(text) = self.read_text(&specifier, &path) else { continue };
+            let (imports, unknown) = import_site::specifiers(&text);
+            found = unknown;
+            for import in imports {
+                match resolve::resolve(&self.packages, import, specifier.as_str()) {
+                    Ok(target) if target.as_str() == resolve::LIBRARY => found = true,
+                    Ok(target) if seen.insert(target.clone()) => open.push(target),
+                    _ => {}
+                }
+            }
+        }
+        self.may_use_tensors.set(Some(found));
+        found
+    }
+
     fn compile(
         &self,
         specifier: &ModuleSpecifier,
@@ -292,7 +331,8 @@ impl Loader {
             Ok(compiled) => {
                 let runtime_half = if compiled.owned { secret_name() } else { String::new() };
                 let (code, source_map) = (compiled.code, compiled.source_map);
-                Ok(Entry { code, source_map, runtime_half, v8: Vec::new() })
+                let (functions, plain) = (compiled.functions, compiled.plain);
+                Ok(Entry { code, source_map, runtime_half, functions, plain, v8: Vec::new() })
             }
             Err(error) if error.is_complaint && self.ownership != Ownership::Verify => {
                 // The module runs as it was written: then its tensors are the collector's.
@@ -363,6 +403,14 @@ impl Program for Loader {
 
     fn load_error(&self, message: &str) -> Option<Rc<LoadError>> {
         self.errors.borrow().get(message).cloned()
+    }
+}
+
+impl mlrun_globals::FunctionTexts for Loader {
+    fn written(&self, emitted: &str) -> Option<String> {
+        let texts = self.texts.borrow();
+        let (text, start, end) = texts.get(&mlrun_compiler::text_hash(emitted))?;
+        Some(text.get(*start as usize..*end as usize)?.to_owned())
     }
 }
 
@@ -492,6 +540,7 @@ pub(crate) struct CompiledFile {
 /// Compiles one file without running it.
 pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, Box<Report>> {
     let loader = Loader::new(&CacheDir::Off, Ownership::On);
+    loader.may_use_tensors.set(Some(true));
     let path = std::env::current_dir().unwrap_or_default().join(path);
     let compiled = match ModuleSpecifier::from_file_path(&path) {
         Ok(specifier) => loader.compile_source(&specifier, &path),
