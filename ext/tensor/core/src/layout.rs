@@ -9,11 +9,23 @@ pub type Dims = SmallVec<[usize; 4]>;
 pub type Strides = SmallVec<[isize; 4]>;
 
 /// How a tensor's elements lie in its storage, in elements, not bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
     pub shape: Dims,
     pub strides: Strides,
     pub offset: usize,
+}
+
+impl Clone for Layout {
+    // `SmallVec::clone` goes element by element, which tiny ops feel.
+    #[inline]
+    fn clone(&self) -> Layout {
+        Layout {
+            shape: Dims::from_slice(&self.shape),
+            strides: Strides::from_slice(&self.strides),
+            offset: self.offset,
+        }
+    }
 }
 
 /// Product of a shape; an error where it passes `isize::MAX`.

@@ -2,17 +2,19 @@
 //! would cost more than the kernel.
 //!
 //! Invariant: gives what [`Engine::call`] gives, or nothing where the call is not of this kind;
-//! then nothing has happened. No promotion, no broadcasting, no tape, no donation here.
+//! then nothing has happened. No promotion, no broadcasting, no donation here.
 
+use crate::attr::Attrs;
 use crate::backend::{Backend, KernelId, TinyKernel};
-use crate::dtype::DType;
-use crate::engine::Engine;
+use crate::dtype::{DType, Scalar};
+use crate::engine::{Arg, Engine};
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::storage::Storage;
 use crate::table::{Op, Rule};
-use crate::tape::Edge;
+use crate::tape;
 use crate::tensor::Tensor;
+use std::mem::MaybeUninit;
 
 /// Largest number of elements that takes the short way.
 const MOST: usize = 1024;
@@ -50,9 +52,10 @@ impl Engine {
     #[inline]
     pub fn quick_unary(&self, op: Op, a: &Tensor) -> Option<Result<Tensor>> {
         let kernel = self.quick.kernel(op, a.dtype)?;
-        let n = self.quick_size(a)?;
+        let n = quick_size(a)?;
         let from = address(a);
-        Some(self.quick_run(kernel, a, [from; 3], n))
+        let out = self.quick_run(kernel, a, [from; 3], n);
+        Some(self.quick_record(op, &[Arg::Tensor(a)], out))
     }
 
     /// A binary row of two tensors of one shape and dtype.
@@ -62,35 +65,40 @@ impl Engine {
         if a.dtype != b.dtype || !same(&a.layout.shape, &b.layout.shape) {
             return None;
         }
-        let n = self.quick_size(a)?;
-        self.quick_size(b)?;
-        Some(self.quick_run(kernel, a, [address(a), address(b), address(a)], n))
+        let n = quick_size(a)?;
+        quick_size(b)?;
+        let out = self.quick_run(kernel, a, [address(a), address(b), address(a)], n);
+        Some(self.quick_record(op, &[Arg::Tensor(a), Arg::Tensor(b)], out))
     }
 
     /// A binary row of a tensor and a number.
     #[inline]
     pub fn quick_binary_scalar(&self, op: Op, a: &Tensor, b: f64) -> Option<Result<Tensor>> {
         let kernel = self.quick.kernel(op, a.dtype)?;
-        let n = self.quick_size(a)?;
+        let n = quick_size(a)?;
         let from = address(a);
-        if a.dtype == DType::F32 {
-            let room = repeated(b as f32, n);
-            let at = room.as_ptr().cast();
-            return Some(self.quick_run(kernel, a, [from, at, from], n));
+        let mut room = [const { MaybeUninit::<f64>::uninit() }; MOST];
+        let numbers = room.as_mut_ptr();
+        // SAFETY: `room` has place for MOST elements of 8 bytes, and `n` is at most MOST.
+        unsafe {
+            match a.dtype {
+                DType::F32 => repeat(numbers.cast(), b as f32, n),
+                _ => repeat(numbers.cast(), b, n),
+            }
         }
-        let room = repeated(b, n);
-        let at = room.as_ptr().cast();
-        Some(self.quick_run(kernel, a, [from, at, from], n))
+        let out = self.quick_run(kernel, a, [from, numbers.cast(), from], n);
+        let args = [Arg::Tensor(a), Arg::Scalar(Scalar::from_number(b))];
+        Some(self.quick_record(op, &args, out))
     }
 
-    /// Number of elements of a tensor that may go the short way.
     #[inline]
-    fn quick_size(&self, t: &Tensor) -> Option<usize> {
-        if !matches!(t.edge, Edge::None) && self.grad_enabled() {
-            return None;
+    fn quick_record(&self, op: Op, args: &[Arg], out: Result<Tensor>) -> Result<Tensor> {
+        if !tape::wants_any(args) {
+            return out;
         }
-        let n = t.layout.numel();
-        (n != 0 && n <= MOST && t.layout.is_contiguous()).then_some(n)
+        let mut out = out?;
+        tape::record(self, op, args, &Attrs::new(), std::slice::from_mut(&mut out));
+        Ok(out)
     }
 
     #[inline]
@@ -105,14 +113,18 @@ impl Engine {
         // SAFETY: every input covers `n` contiguous elements of the dtype that the kernel was
         // chosen for (`quick_size`), and the output is fresh, so it overlaps none.
         unsafe { kernel(storage.as_ptr(), inputs, n, &[0.0; 4]) };
-        let strides = if like.layout.offset == 0 {
-            like.layout.strides.clone()
-        } else {
-            crate::layout::contiguous_strides(&like.layout.shape)
-        };
-        let layout = Layout { shape: like.layout.shape.clone(), strides, offset: 0 };
+        // Contiguous, as the input is; where the input has the odd stride of an extent of 1, so
+        // has the result.
+        let layout = Layout { offset: 0, ..like.layout.clone() };
         Ok(Tensor::new(storage, layout, like.dtype))
     }
+}
+
+/// Number of elements of a tensor that may go the short way.
+#[inline]
+fn quick_size(t: &Tensor) -> Option<usize> {
+    let n = t.layout.numel();
+    (n != 0 && n <= MOST && t.layout.is_contiguous()).then_some(n)
 }
 
 fn address(t: &Tensor) -> *const u8 {
@@ -124,12 +136,14 @@ fn same(a: &[usize], b: &[usize]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
 }
 
-/// One number `n` times, `n` at most [`MOST`].
+/// Writes one number `n` times.
+///
+/// # Safety
+/// `at` has room for `n` numbers.
 #[inline]
-fn repeated<T: Copy>(value: T, n: usize) -> [std::mem::MaybeUninit<T>; MOST] {
-    let mut room = [const { std::mem::MaybeUninit::uninit() }; MOST];
-    for slot in room.iter_mut().take(n) {
-        slot.write(value);
+unsafe fn repeat<T: Copy>(at: *mut T, value: T, n: usize) {
+    for i in 0..n {
+        // SAFETY: the caller vouches for the room.
+        unsafe { at.add(i).write(value) };
     }
-    room
 }

@@ -14,6 +14,7 @@ use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::{BinaryHeap, HashMap};
+use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
 /// Where a tensor's gradient goes.
@@ -69,22 +70,50 @@ pub struct TensorMeta {
     pub dtype: DType,
 }
 
-/// One recorded op.
+impl TensorMeta {
+    fn of(t: &Tensor) -> TensorMeta {
+        TensorMeta { shape: Dims::from_slice(&t.layout.shape), dtype: t.dtype }
+    }
+}
+
+/// What a node knows of an argument.
+enum Input {
+    Absent,
+    Scalar(f64),
+    /// A tensor of the shape and dtype of output 0, which most are.
+    LikeOutput,
+    Tensor(Box<TensorMeta>),
+}
+
+impl Input {
+    fn of(t: &Tensor, outputs: &[Tensor]) -> Input {
+        match outputs.first() {
+            Some(o) if o.dtype == t.dtype && o.layout.shape == t.layout.shape => Input::LikeOutput,
+            _ => Input::Tensor(Box::new(TensorMeta::of(t))),
+        }
+    }
+}
+
+/// One recorded op. Small, since a chain of tiny ops makes one for each.
 pub struct Node {
     seq: u64,
     kind: Kind,
     edges: RefCell<SmallVec<[Edge; 2]>>,
-    inputs: SmallVec<[Option<TensorMeta>; 2]>,
+    inputs: SmallVec<[Input; 2]>,
     outputs: SmallVec<[TensorMeta; 1]>,
-    /// Saved inputs, then outputs 0 and 1; `None` after the node was freed.
+    /// `None` after the node was freed.
     saved: RefCell<Option<SavedSet>>,
 }
 
+/// Saved inputs and outputs with their positions; no allocation where nothing is saved.
 #[derive(Default)]
 struct SavedSet {
-    inputs: SmallVec<[Option<Saved>; 2]>,
-    scalars: SmallVec<[Option<f64>; 2]>,
-    outputs: SmallVec<[Option<Saved>; 1]>,
+    inputs: Vec<(u8, Saved)>,
+    outputs: Vec<(u8, Saved)>,
+}
+
+fn find(list: &[(u8, Saved)], i: usize) -> Option<&Saved> {
+    list.iter().find(|(at, _)| *at as usize == i).map(|(_, saved)| saved)
 }
 
 impl Node {
@@ -133,26 +162,25 @@ pub fn record(engine: &Engine, op: Op, args: &[Arg], attrs: &Attrs, outputs: &mu
         match a {
             Arg::Tensor(t) => {
                 edges.push(t.edge.clone());
-                inputs.push(Some(TensorMeta { shape: t.layout.shape.clone(), dtype: t.dtype }));
-                set.inputs.push(keep.then(|| save(t)));
-                set.scalars.push(None);
+                inputs.push(Input::of(t, outputs));
+                if keep {
+                    set.inputs.push((i as u8, save(t)));
+                }
             }
             Arg::Scalar(s) => {
                 edges.push(Edge::None);
-                inputs.push(None);
-                set.inputs.push(None);
-                set.scalars.push(Some(s.to_f64()));
+                inputs.push(Input::Scalar(s.to_f64()));
             }
             Arg::Absent => {
                 edges.push(Edge::None);
-                inputs.push(None);
-                set.inputs.push(None);
-                set.scalars.push(None);
+                inputs.push(Input::Absent);
             }
         }
     }
     for (i, bit) in [OUT, OUT1].into_iter().enumerate().take(outputs.len()) {
-        set.outputs.push((reads & bit != 0).then(|| save(&outputs[i])));
+        if reads & bit != 0 {
+            set.outputs.push((i as u8, save(&outputs[i])));
+        }
     }
     push(engine, Kind::Op { op, attrs: attrs.clone() }, edges, inputs, set, outputs);
 }
@@ -165,10 +193,7 @@ pub fn record_custom(
     outputs: &mut [Tensor],
 ) {
     let edges = args.iter().map(|t| t.edge.clone()).collect();
-    let inputs = args
-        .iter()
-        .map(|t| Some(TensorMeta { shape: t.layout.shape.clone(), dtype: t.dtype }))
-        .collect();
+    let inputs = args.iter().map(|t| Input::of(t, outputs)).collect();
     push(engine, Kind::Custom(custom), edges, inputs, SavedSet::default(), outputs);
 }
 
@@ -176,7 +201,7 @@ fn push(
     engine: &Engine,
     kind: Kind,
     edges: SmallVec<[Edge; 2]>,
-    inputs: SmallVec<[Option<TensorMeta>; 2]>,
+    inputs: SmallVec<[Input; 2]>,
     set: SavedSet,
     outputs: &mut [Tensor],
 ) {
@@ -185,10 +210,7 @@ fn push(
         kind,
         edges: RefCell::new(edges),
         inputs,
-        outputs: outputs
-            .iter()
-            .map(|o| TensorMeta { shape: o.layout.shape.clone(), dtype: o.dtype })
-            .collect(),
+        outputs: outputs.iter().map(TensorMeta::of).collect(),
         saved: RefCell::new(Some(set)),
     });
     for (i, out) in outputs.iter_mut().enumerate() {
@@ -241,35 +263,40 @@ impl VjpCx<'_> {
 
     /// Input i, which the row's `reads` kept.
     pub fn input(&self, i: usize) -> Result<Tensor> {
-        let saved = self.saved.inputs.get(i).and_then(Option::as_ref);
+        let saved = find(&self.saved.inputs, i);
         let edge = self.node.edges.borrow().get(i).cloned().unwrap_or_default();
         restore(self.op.name(), saved, edge)
     }
 
     pub fn has_input(&self, i: usize) -> bool {
-        matches!(self.saved.inputs.get(i), Some(Some(_)))
+        find(&self.saved.inputs, i).is_some()
     }
 
     /// The number that stood at argument i, if one did.
     pub fn scalar(&self, i: usize) -> Option<f64> {
-        self.saved.scalars.get(i).copied().flatten()
+        match self.node.inputs.get(i) {
+            Some(Input::Scalar(v)) => Some(*v),
+            _ => None,
+        }
     }
 
     /// Output i, which the row's `reads` kept.
     pub fn output(&self, i: usize) -> Result<Tensor> {
-        let saved = self.saved.outputs.get(i).and_then(Option::as_ref);
+        let saved = find(&self.saved.outputs, i);
         restore(self.op.name(), saved, Edge::Node(self.node.clone(), i as u32))
     }
 
     pub fn has_output(&self, i: usize) -> bool {
-        matches!(self.saved.outputs.get(i), Some(Some(_)))
+        find(&self.saved.outputs, i).is_some()
     }
 
     /// Shape and dtype of input i.
     pub fn meta(&self, i: usize) -> Result<&TensorMeta> {
-        self.node.inputs.get(i).and_then(Option::as_ref).ok_or_else(|| {
-            Error::autograd(format!("{}: input {i} is not a tensor", self.op.name()))
-        })
+        match self.node.inputs.get(i) {
+            Some(Input::LikeOutput) => Ok(&self.node.outputs[0]),
+            Some(Input::Tensor(meta)) => Ok(meta),
+            _ => Err(Error::autograd(format!("{}: input {i} is not a tensor", self.op.name()))),
+        }
     }
 
     pub fn arity(&self) -> usize {
@@ -308,8 +335,24 @@ pub struct Backward<'a> {
 
 type NodeKey = u64;
 
+/// Node numbers are consecutive: spreading their bits is all the hashing they need.
+#[derive(Default)]
+struct SeqHasher(u64);
+
+impl std::hash::Hasher for SeqHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.write_u64(self.0 ^ *b as u64));
+    }
+    fn write_u64(&mut self, seq: u64) {
+        self.0 = seq.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 struct Walk {
-    pending: HashMap<NodeKey, (Rc<Node>, Grads)>,
+    pending: HashMap<NodeKey, (Rc<Node>, Grads), BuildHasherDefault<SeqHasher>>,
     queue: BinaryHeap<NodeKey>,
     leaves: Vec<(Rc<Leaf>, Tensor)>,
     captured: Vec<(CaptureKey, Tensor)>,
@@ -340,7 +383,7 @@ fn walk(engine: &Engine, pass: Backward) -> Result<Vec<Option<Tensor>>> {
     let wanted: Vec<Option<CaptureKey>> =
         pass.inputs.unwrap_or_default().iter().map(|t| capture_key(&t.edge)).collect();
     let mut walk = Walk {
-        pending: HashMap::new(),
+        pending: HashMap::default(),
         queue: BinaryHeap::new(),
         leaves: Vec::new(),
         captured: Vec::new(),
