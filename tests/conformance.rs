@@ -57,7 +57,8 @@ fn cache() -> Result<PathBuf, String> {
 
 /// Runs a command; its output, or the last line that says why not.
 fn run(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let output = command.output().map_err(|e| format!("{name}: {e}"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -176,19 +177,24 @@ fn compare(name: &str, folder: &Path, out: &str) -> Result<(), String> {
         let lines: Vec<&str> = now.values().map(|v| v.line).collect();
         let text = format!("{}\n\n{}\n", summary(&now), lines.join("\n"));
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    let mut problems: Vec<String> =
-        now.values().filter(|v| v.kind == "failed").map(|v| v.line.to_owned()).collect();
-    for (test, verdict) in &before {
-        let still = now.get(test).is_some_and(|v| v.kind == "passed");
-        if verdict.kind == "passed" && !still {
-            let got = now.get(test).map_or("it is not there", |v| v.line);
-            problems.push(format!("{test} was passed, now: {got}"));
-        }
+        return failures(&now, &BTreeMap::new());
     }
     let new = now.iter().filter(|(k, v)| v.kind == "passed" && before.get(*k) != Some(v)).count();
     if new > 0 {
         println!("{name}: {new} pass that are not recorded, UPDATE_GOLDEN=1 records them");
     }
+    failures(&now, &before)
+}
+
+/// What failed without a reason, and what no longer passes.
+fn failures(now: &BTreeMap<&str, Verdict>, before: &BTreeMap<&str, Verdict>) -> Result<(), String> {
+    let failed = now.values().filter(|v| v.kind == "failed").map(|v| v.line.to_owned());
+    let lost = before.iter().filter(|(_, v)| v.kind == "passed").filter_map(|(test, _)| {
+        let got = now.get(test);
+        let line = got.map_or("it is not there", |v| v.line);
+        let lost = got.is_none_or(|v| v.kind == "excluded");
+        lost.then(|| format!("{test} passed before, now: {line}"))
+    });
+    let problems: Vec<String> = failed.chain(lost).collect();
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }

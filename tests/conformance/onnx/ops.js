@@ -121,7 +121,9 @@ function convTranspose([x, w, b], attrs) {
     const begin = total.map((t) => (attrs.auto_pad === "SAME_UPPER" ? Math.floor(t / 2) : t - Math.floor(t / 2)));
     pads = [...begin, ...total.map((t, i) => t - begin[i])];
   }
-  const whole = F.convTranspose2d(x, w, b, { stride, padding: 0, outputPadding: extra, dilation, groups: attrs.group ?? 1 });
+  let whole = F.convTranspose2d(x, w, b, { stride, padding: 0, outputPadding: extra, dilation, groups: attrs.group ?? 1 });
+  // Taking away less than nothing adds zeros.
+  if (pads.some((p) => p < 0)) [whole, pads] = [padLast(whole, pads.map((p) => Math.max(0, -p))), pads.map((p) => Math.max(0, p))];
   return whole.narrow(2, pads[0], whole.shape[2] - pads[0] - pads[2]).narrow(3, pads[1], whole.shape[3] - pads[1] - pads[3]);
 }
 
@@ -139,20 +141,20 @@ function pool(kind) {
     const kernel = attrs.kernel_shape, stride = attrs.strides ?? [1, 1];
     let pads = padding(attrs, kernel, kernel, x.shape.slice(2));
     const dilation = attrs.dilations ?? [1, 1];
+    const fits = symmetric(pads) && pads.every((p, i) => p <= kernel[i % 2] / 2);
     if (kind === "avg") {
       if (dilation.some((d) => d !== 1)) throw new Unsupported("average pooling with dilation");
       const countIncludePad = (attrs.count_include_pad ?? 0) !== 0;
       const options = { stride, padding: pads.slice(0, 2), ceilMode: (attrs.ceil_mode ?? 0) !== 0, countIncludePad };
-      if (symmetric(pads)) return F.avgPool2d(x, kernel, options);
+      if (fits) return F.avgPool2d(x, kernel, options);
       const sums = F.avgPool2d(padLast(x, pads), kernel, { ...options, padding: 0 });
       if (countIncludePad) return sums;
       const ones = padLast(full(x.shape, 1, { dtype: x.dtype }), pads);
       return sums.div(F.avgPool2d(ones, kernel, { ...options, padding: 0 }));
     }
     const options = { stride, dilation, padding: pads.slice(0, 2), ceilMode: (attrs.ceil_mode ?? 0) !== 0 };
-    if (symmetric(pads) && pads.every((p, i) => p <= kernel[i % 2] / 2)) return F.maxPool2d(x, kernel, options);
-    if (!isFloat(x)) throw new Unsupported("uneven padding of integers");
-    return F.maxPool2d(padLast(x, pads, -Infinity), kernel, { ...options, padding: 0 });
+    if (!isFloat(x)) return pool(kind)([x.to("float32")], attrs, { outputs }).to(x.dtype);
+    return fits ? F.maxPool2d(x, kernel, options) : F.maxPool2d(padLast(x, pads, -Infinity), kernel, { ...options, padding: 0 });
   };
 }
 
@@ -174,10 +176,10 @@ function layerNorm([x, scale, bias], { axis = -1, epsilon = 1e-5 }, { outputs })
 const fit = (t, shape) => (t.shape.join() === shape.join() ? t : t.expand(shape).contiguous());
 
 function batchNorm([x, scale, bias, mean, variance], { epsilon = 1e-5, momentum = 0.9, training_mode = 0 }) {
-  if (!training_mode) return F.batchNorm(x, mean, variance, { weight: scale, bias, training: false, eps: epsilon });
+  if (!training_mode) return F.batchNorm(x, mean, variance, scale, bias, { training: false, eps: epsilon });
   const along = x.shape.map((_, i) => i).filter((i) => i !== 1);
   const [m, v] = [x.mean(along), x.variance(along, { correction: 0 })];
-  const y = F.batchNorm(x, m, v, { weight: scale, bias, training: false, eps: epsilon });
+  const y = F.batchNorm(x, m, v, scale, bias, { training: false, eps: epsilon });
   return [y, mean.mul(momentum).add(m.mul(1 - momentum)), variance.mul(momentum).add(v.mul(1 - momentum))];
 }
 
@@ -464,7 +466,7 @@ function hardmax([x], { axis }, { opset }) {
 }
 
 function instanceNorm([x, scale, bias], { epsilon = 1e-5 }) {
-  return F.groupNorm(x, x.shape[1], { weight: scale, bias, eps: epsilon });
+  return F.groupNorm(x, x.shape[1], scale, bias, epsilon);
 }
 
 function eyeLike([x], { dtype, k = 0 }) {
@@ -602,7 +604,7 @@ export const adapters = {
   Conv: conv, ConvTranspose: convTranspose, MaxPool: pool("max"), AveragePool: pool("avg"),
   GlobalAveragePool: globalPool("mean"), GlobalMaxPool: globalPool("amax"),
   BatchNormalization: batchNorm, LayerNormalization: layerNorm, RMSNormalization: rmsNorm, InstanceNormalization: instanceNorm,
-  GroupNormalization: ([x, scale, bias], { num_groups, epsilon = 1e-5 }) => F.groupNorm(x, num_groups, { weight: scale, bias, eps: epsilon }),
+  GroupNormalization: ([x, scale, bias], { num_groups, epsilon = 1e-5 }) => F.groupNorm(x, num_groups, scale, bias, epsilon),
   LpNormalization: lpNormalization,
   MeanVarianceNormalization: ([x], { axes = [0, 2, 3] }) => {
     const centred = x.sub(x.mean(axes, { keepdim: true }));

@@ -1,6 +1,7 @@
 // What tfjs-core's tests need of Jasmine and of tfjs's own test helpers. Values are compared at
 // 1e-5, closer than tfjs does; of an expected error only that there is one, for its text is
 // tfjs's own. Prints a line for each test: `passed NAME`, `excluded NAME: REASON`, `failed NAME: PROBLEM`.
+import { manualSeed } from "mlrun";
 import { reasonFor } from "./excluded.js";
 
 const EPSILON = 1e-5;
@@ -55,7 +56,8 @@ export const jasmine = new Proxy({}, {
 
 /** Stands for what a test imports from other modules of the package. */
 export function missing(name) {
-  const use = () => {
+  // No arrow function: it may be constructed.
+  const use = function () {
     throw new Unsupported(`tfjs's ${name} has no counterpart`);
   };
   return new Proxy(use, { get: (_, key) => (key === "then" ? undefined : use()), apply: use, construct: use });
@@ -200,6 +202,7 @@ export async function finish() {
       if (count > 1) name += ` #${count}`;
       let line = `passed ${name}`;
       raised = null;
+      manualSeed(1);
       try {
         await run(test);
       } catch (e) {

@@ -576,6 +576,7 @@ export const separableConv2d = (x, depthwise, pointwise, strides, pad, dilation 
 export const conv2dTranspose = (x, filter, outputShape, strides, pad, mode) => {
   const { t, back, x: given } = images(x), w = T(filter), s = pair(strides);
   if (w.rank !== 4 || outputShape.length !== given.rank) throw new RangeError("rank");
+  whole(pad, mode, []);
   const [h, wide] = outputShape.slice(-3, -1), [kh, kw, outputs, inputs] = w.shape;
   if (t.shape[1] !== inputs || outputShape.at(-1) !== outputs) throw new RangeError("depths differ");
   const p = [pads(pad, 0, h, kh, s[0], 1), pads(pad, 1, wide, kw, s[1], 1)];
@@ -701,10 +702,18 @@ function activate(y, { bias, activation = "linear", preluActivationWeights, leak
   if (!by) throw new TypeError(`unknown activation ${activation}`);
   return by(t);
 }
+function fusedConvolution(f, o) {
+  if (o.dataFormat !== "NCHW") return activate(f(o.x, o.filter, o.strides, o.pad, o.dataFormat, o.dilations, o.dimRoundingMode), o);
+  // Of bias and weights with one dimension, that is the channels.
+  const last = (v) => (v instanceof Tensor && v.rank === 3 ? lastChannel(v) : v);
+  const options = { ...o, bias: last(o.bias), preluActivationWeights: last(o.preluActivationWeights) };
+  const y = activate(f(lastChannel(o.x), o.filter, o.strides, channelLastPad(o.pad), "NHWC", o.dilations, o.dimRoundingMode), options);
+  return wrap(y.rank === 4 ? y.t.permute([0, 3, 1, 2]) : y.t.permute([2, 0, 1]));
+}
 export const fused = {
   matMul: (o) => activate(matMul(o.a, o.b, o.transposeA, o.transposeB), o),
-  conv2d: (o) => activate(conv2d(o.x, o.filter, o.strides, o.pad, o.dataFormat, o.dilations, o.dimRoundingMode), o),
-  depthwiseConv2d: (o) => activate(depthwiseConv2d(o.x, o.filter, o.strides, o.pad, o.dataFormat, o.dilations, o.dimRoundingMode), o),
+  conv2d: (o) => fusedConvolution(conv2d, o),
+  depthwiseConv2d: (o) => fusedConvolution(depthwiseConv2d, o),
 };
 
 // ---- Scattering
@@ -720,7 +729,9 @@ function rowsOf(index, shape) {
   return { rows: rows.reshape([-1]), depth };
 }
 export const scatterND = (index, updates, shape) => {
-  const i = indices(index), u = T(updates);
+  let i = indices(index);
+  if (i.ndim === 1) i = i.unsqueeze(-1);
+  const u = T(updates);
   if (!Array.isArray(shape)) shape = Array.from(T(shape, "int32").dataSync());
   const { rows, depth } = rowsOf(i, shape);
   if (shape.length < 1 || i.ndim < 1 || u.rank < 1 || u.shape.join() !== [...i.shape.slice(0, -1), ...shape.slice(depth)].join()) throw new RangeError("scatterND");
@@ -824,6 +835,12 @@ Tensor.prototype.concat = function (others, axis) {
 Tensor.prototype.stack = function (others, axis) {
   return stack(withOthers(this, others), axis);
 };
+for (const name of ["resizeBilinear", "resizeNearestNeighbor"]) {
+  Tensor.prototype[name] = function (...rest) {
+    return image[name](this, ...rest);
+  };
+}
+for (const name of ["buffer", "dilation2d", "irfft", "localResponseNormalization", "rfft", "fft", "ifft"]) Tensor.prototype[name] = missing(name);
 Tensor.prototype.flatten = Tensor.prototype.as1D = function () {
   return reshape(this, [-1]);
 };
