@@ -32,8 +32,10 @@ const { apply } = Reflect;
 const toText = Function.prototype.toString;
 const MARK = "/*$own*/";
 const TOKEN_MARK = "/*$own!*/";
+const GENERATOR_MARK = "/*$own~*/";
 const known = new WeakMap();
 const TAKES = Symbol("takes a token");
+const YIELDS = Symbol("takes a token whenever it is resumed");
 
 /** `f` follows the protocol: it was compiled, or belongs to the library. */
 export function compiled(f) {
@@ -43,7 +45,7 @@ export function compiled(f) {
     answer = examined(f);
     known.set(f, answer);
   }
-  return answer !== false;
+  return answer === true || answer === TAKES;
 }
 
 /** Of a script that the pass compiled, the mark at the end of a function is the compiler's. */
@@ -52,6 +54,7 @@ function examined(f) {
   if (counts.ours !== undefined && !counts.ours(f)) return false;
   const text = apply(toText, f, []);
   if (text.endsWith(`${TOKEN_MARK}}`)) return TAKES;
+  if (text.endsWith(`${GENERATOR_MARK}}`)) return YIELDS;
   return text.endsWith(`${MARK}}`) || text.endsWith(`${MARK})`);
 }
 
@@ -59,6 +62,9 @@ function examined(f) {
 export function module(f) {
   counts.module?.(f);
 }
+
+/** `f` is a compiled generator function: calls of it share their operands unless a loop holds them. */
+const yields = (f) => typeof f === "function" && (compiled(f), known.get(f) === YIELDS);
 
 /** Puts a private stamp on an object that already exists: `super` returns it. */
 class Given {
@@ -140,6 +146,28 @@ export function own(v, f) {
   return v;
 }
 
+/** `own` for a callee that is known to follow the protocol. */
+export function took(v) {
+  if (!counted(v)) return v;
+  const mine = v === register;
+  register = undefined;
+  if (!mine) retain(v);
+  return v;
+}
+
+/** `ignore` for a callee that is known to follow the protocol. */
+export function lose(v) {
+  if (v !== undefined && v === register && counted(v)) release(v);
+  register = undefined;
+  return v;
+}
+
+/** Returns a value that nobody claimed, so that nobody claims it later. */
+export function bare(v) {
+  register = undefined;
+  return v;
+}
+
 /** Drops an ignored result. */
 export function ignore(v, f) {
   if (transfer !== undefined || frame !== undefined) {
@@ -196,6 +224,11 @@ export function give(v) {
   return v;
 }
 
+/** A value that was given stays given, whatever ran since. */
+export function again(v) {
+  if (v !== undefined) register = v;
+}
+
 /** Hands a borrowed value to the caller with a count of its own. */
 export function lend(v) {
   return give(hold(v));
@@ -234,7 +267,9 @@ export function enter() {
 
 /** Completes with a value that brings its count. */
 export function done(t, v) {
-  if (t !== undefined && counted(v)) t.value = v;
+  if (!counted(v)) return v;
+  if (t === undefined) return share(v);
+  t.value = v;
   return v;
 }
 
@@ -293,9 +328,90 @@ export function adopt(v) {
   return v;
 }
 
-/** Stamps an instance of a base class when its constructor starts. */
+// A token that `new` made just before it called, for the instance that the base class makes.
+let birthToken;
+
+/** All operands of `new f(...)` are there. */
+export function birth(f, text) {
+  if (text !== undefined && !isConstructor(f)) throw new TypeError(`${text} is not a constructor`);
+  return birthToken = compiled(f) ? { target: f, value: undefined } : undefined;
+}
+
+function isConstructor(f) {
+  if (typeof f !== "function") return false;
+  if (compiled(f) && getOwnPropertyDescriptor(f, "prototype")?.writable === false) return true;
+  try {
+    new (new Proxy(f, { construct: () => ({}) }))();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const first = (v) => v;
+
+/** What `new` gave: the count that the instance was made with, or one of its own. */
+export function fresh(v, t) {
+  birthToken = undefined;
+  if (!counted(v)) return v;
+  if (t !== undefined && t.value === v) t.value = undefined;
+  else retain(v);
+  return v;
+}
+
+/** Stamps an instance when the constructor of its base class starts: if every class that it is an
+ * instance of brings a count with each field that it defines. */
 export function made(v, target) {
-  if (getPrototypeOf(target) === Function.prototype && !Stamp.has(v)) new Stamp(v);
+  const t = birthToken;
+  birthToken = undefined;
+  for (let c = target; c !== Function.prototype; c = getPrototypeOf(c)) {
+    if (c === null || !compiled(c)) return;
+  }
+  if (Stamp.has(v)) return;
+  new Stamp(v);
+  if (t !== undefined && t.target === target) t.value = v;
+}
+
+/** A field's first value: its count goes to the field. */
+export function field(v) {
+  if (!counted(v)) return v;
+  const mine = v === register;
+  register = undefined;
+  if (!mine) retain(v);
+  return v;
+}
+
+// Counts of parameters' defaults, until the function takes them.
+const defaults = [];
+
+/** A parameter's default. */
+export function dflt(v) {
+  field(v);
+  if (counted(v)) {
+    if (defaults.length > 15) defaults.length = 0;
+    defaults.push(v);
+  }
+  return v;
+}
+
+/** A parameter that may have come from its default. */
+export function arg(v) {
+  if (!counted(v)) return v;
+  const at = defaults.length === 0 ? -1 : defaults.lastIndexOf(v);
+  if (at < 0) retain(v);
+  else defaults.splice(at, 1);
+  return v;
+}
+
+/** `arguments` shows what was passed. */
+export function shareAll(list) {
+  for (let i = 0; i < list.length; i++) share(list[i]);
+}
+
+/** Just before `this.#p = v`: `v` brings its count, that of the old value is given up. */
+export function swap(v, old) {
+  if (counted(old)) release(old);
+  return v;
 }
 
 /** Just before `o[key] = v`: takes a count of `v`, gives up that of the old value. */
@@ -335,6 +451,136 @@ export function spread(v) {
     iteratorPrototype.next === iteratorNext;
   return original ? v : share(v);
 }
+
+/** `...xs` in a call: a list that holds the elements as long as the call needs them. */
+export function list(v) {
+  if (!counted(v)) return v;
+  return spread(v) === v && !Stamp.isShared(v) ? lit([...v]) : v;
+}
+
+// Generators that a loop drives. Before each step the driver leaves a token, which the body takes
+// first thing, and which the body's next `yield` fills; nothing runs in between.
+let stepToken;
+
+/** First thing in a generator, and after each `yield`. */
+export function resume() {
+  const t = stepToken;
+  stepToken = undefined;
+  return t;
+}
+
+/** `resumed(yield v, token = resume())`. */
+export const resumed = (v) => v;
+
+const generators = new WeakSet();
+const Generator = Object.getPrototypeOf(function* () {}).prototype;
+const AsyncGenerator = Object.getPrototypeOf(async function* () {}).prototype;
+const asyncIteratorPrototype = getPrototypeOf(AsyncGenerator);
+const nexts = new Map([[Generator, Generator.next], [AsyncGenerator, AsyncGenerator.next]]);
+
+/** `own` for calls of a generator function of the same file. */
+export function ownGen(v, f) {
+  if (yields(f)) {
+    generators.add(v);
+    return v;
+  }
+  return own(v, f);
+}
+
+const value = (o, key) => getOwnPropertyDescriptor(o, key)?.value;
+const plainObject = (o) => typeof o === "object" && o !== null && counts.isProxy?.(o) === false;
+
+/** The `next` of a generator whose steps are those of the language. */
+const untouched = (v) => (ownKeys(v).length > 0 ? undefined : originalNext(getPrototypeOf(v)));
+
+function originalNext(proto) {
+  if (!nexts.has(proto)) {
+    if (!plainObject(proto)) return undefined;
+    for (const key of ["next", "return", Symbol.iterator, Symbol.asyncIterator]) {
+      if (Object.hasOwn(proto, key)) return undefined;
+    }
+    proto = getPrototypeOf(proto);
+  }
+  const original = nexts.get(proto);
+  if (original === undefined || value(proto, "next") !== original) return undefined;
+  const [home, key] = proto === Generator
+    ? [iteratorHome, Symbol.iterator]
+    : [asyncIteratorPrototype, Symbol.asyncIterator];
+  if (Object.hasOwn(proto, key) || value(home, key) !== iterates.get(key)) return undefined;
+  return original;
+}
+
+const iteratorHome = getPrototypeOf(Generator);
+const iterates = new Map([
+  [Symbol.iterator, iteratorHome[Symbol.iterator]],
+  [Symbol.asyncIterator, asyncIteratorPrototype[Symbol.asyncIterator]],
+]);
+
+/** Steps through a generator, and says for each step that the loop takes what is yielded. */
+class Driver {
+  #generator;
+  #next;
+  #token;
+  constructor(generator, next) {
+    this.#generator = generator;
+    this.#next = next;
+  }
+  [Symbol.iterator]() {
+    return this;
+  }
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+  next() {
+    stepToken = this.#token = { value: undefined };
+    try {
+      return apply(this.#next, this.#generator, []);
+    } finally {
+      stepToken = undefined;
+    }
+  }
+  get return() {
+    const f = this.#generator.return;
+    return f === undefined || f === null ? f : () => apply(f, this.#generator, []);
+  }
+  static took(d) {
+    if (typeof d !== "object" || d === null || !(#token in d)) return;
+    const v = d.#token.value;
+    d.#token.value = undefined;
+    if (counted(v)) release(v);
+  }
+}
+Object.setPrototypeOf(Driver.prototype, null);
+
+/** What a loop runs over; `f` made it just now. */
+export function drive(v, f, awaits) {
+  if (typeof v !== "object" || v === null) return v;
+  if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {
+    const next = untouched(v);
+    const fits = awaits ? next !== undefined : next === Generator.next;
+    if (fits && (awaits === false || next !== nexts.get(Generator))) return new Driver(v, next);
+  }
+  return awaits ? share(v) : spread(v);
+}
+
+/** The variables of the loop have what was yielded. */
+export const yielded = (d) => Driver.took(d);
+
+/** Operands of a call whose result a loop drives, and holds them for. */
+export function askGen(f, ...operands) {
+  return steps(f) ? operands[operands.length - 1] : ask(f, ...operands);
+}
+
+export function askGenFetched(f, text, ...operands) {
+  return steps(f) ? operands[operands.length - 1] : askFetched(f, text, ...operands);
+}
+
+export function fnGen(f, text, receiver) {
+  return steps(f) ? f : fn(f, text, receiver);
+}
+
+/** Nobody but the loop gets hold of what `f` makes. */
+const steps = (f) => yields(f) && originalNext(value(f, "prototype")) !== undefined;
 
 // Builtins that are known by what they do. `transfer`: one was just called whose result needs
 // counting. `frame`: results of callbacks of the last array method that called any.

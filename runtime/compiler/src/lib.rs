@@ -221,7 +221,11 @@ fn own(
     if options.ownership == Ownership::Off {
         return Ok(None);
     }
-    own::run(source, &program, &semantic, source_type).map_err(|(problem, at)| {
+    let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        own::run(source, &program, &semantic, source_type)
+    }));
+    let passed = passed.unwrap_or_else(|_| Err(("the pass failed".to_owned(), 0)));
+    passed.map_err(|(problem, at)| {
         let message = format!("ownership: the emitted program is wrong, {problem}");
         let help =
             Some("This is a bug of the compiler; --no-ownership runs the program".to_owned());

@@ -24,6 +24,12 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
                 pattern: false,
                 destructured: false,
                 rest: false,
+                defaulted: false,
+                function: None,
+                plain_calls: false,
+                unclaimed: false,
+                filled: false,
+                promise: false,
                 in_loop: false,
                 declared: 0,
                 redeclared: !scoping.symbol_redeclarations(id).is_empty(),
@@ -39,7 +45,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
     let mut builder = Builder {
         source: program.source_text,
         semantic,
-        tree: Tree { units: vec![], vars, uses: vec![], dynamic: false },
+        tree: Tree { vars, ..Tree::default() },
         stack: vec![],
         loops: vec![0],
         at_statement: false,
@@ -90,6 +96,9 @@ impl<'a> Builder<'a> {
             parent: self.stack.last().copied(),
             is_async: false,
             is_generator: false,
+            delegates: false,
+            uses_arguments: false,
+            plain_result: false,
             is_constructor: false,
             counts_instance: false,
             params: vec![],
@@ -98,6 +107,9 @@ impl<'a> Builder<'a> {
             inner: tree::Span { start: inner.0, end: inner.1 },
             expression_body: false,
             left_alone: None,
+            binds: None,
+            returns: false,
+            keeps_instance: false,
             this_captured: false,
             hoisted: vec![],
         });
@@ -121,8 +133,7 @@ impl<'a> Builder<'a> {
     fn read(&mut self, id: &IdentifierReference<'a>) -> Kind {
         if id.name == "arguments" && self.function_unit().is_some() {
             let unit = self.function_unit().unwrap_or(0);
-            self.tree.units[unit].left_alone.get_or_insert(("uses arguments", span(id.span)));
-            self.leave_alone("uses arguments", id.span);
+            self.tree.units[unit].uses_arguments = true;
         }
         match self.resolve(id) {
             Some(sym) => Kind::Read(sym),
@@ -137,7 +148,8 @@ impl<'a> Builder<'a> {
             .iter()
             .rev()
             .copied()
-            .find(|&u| matches!(self.tree.units[u].kind, UnitKind::Function | UnitKind::ClassPart))
+            .find(|&u| !matches!(self.tree.units[u].kind, UnitKind::Arrow | UnitKind::Default))
+            .filter(|&u| self.tree.units[u].kind != UnitKind::Program)
     }
 
     fn resolve(&mut self, id: &IdentifierReference<'a>) -> Option<Sym> {
@@ -248,10 +260,13 @@ impl<'a> Builder<'a> {
             Statement::ForOfStatement(s) => {
                 let right = self.expr(&s.right);
                 self.looped(|b| {
-                    let target = b.for_target(&s.left, !s.r#await);
-                    let declares = matches!(s.left, ForStatementLeft::VariableDeclaration(_));
-                    let counted = !s.r#await && declares && target.is_simple();
-                    let over = if counted { Over::Values } else { Over::Uncounted };
+                    let target = b.for_target(&s.left, true);
+                    let retained = matches!(&target, Target::Pattern(p) if p.retained);
+                    let over = match (retained, s.r#await) {
+                        (true, false) => Over::Values,
+                        (true, true) => Over::Awaited,
+                        (false, _) => Over::Uncounted,
+                    };
                     StmtKind::ForEach { target, right, body: b.boxed(&s.body), over }
                 })
             }
@@ -272,6 +287,8 @@ impl<'a> Builder<'a> {
                 StmtKind::Continue(s.label.as_ref().map(|l| l.name.to_string()))
             }
             Statement::ReturnStatement(s) => {
+                let unit = self.unit();
+                self.tree.units[unit].returns |= s.argument.is_some();
                 StmtKind::Return(s.argument.as_ref().map(|e| self.expr(e)))
             }
             Statement::ThrowStatement(s) => StmtKind::Throw(self.expr(&s.argument)),
@@ -399,6 +416,11 @@ impl<'a> Builder<'a> {
             .map(|d| {
                 let target = self.binding_target(&d.id, kind, insertable);
                 let init = d.init.as_ref().map(|e| self.expr(e));
+                if let (Target::Var(sym, _), Some(Kind::Function(unit)), VarKind::Const) =
+                    (&target, init.as_ref().map(|e| &e.kind), kind)
+                {
+                    self.tree.vars[*sym].function = Some(*unit);
+                }
                 let vars = match &target {
                     Target::Var(sym, _) => std::slice::from_ref(sym),
                     Target::Pattern(pattern) => &pattern.vars,
@@ -475,11 +497,51 @@ impl<'a> Builder<'a> {
                 }
             }
             BindingPattern::AssignmentPattern(p) => {
-                let default = self.expr(&p.right);
-                into.exprs.push(default);
+                let before = into.vars.len();
+                let unit = self.default(&p.right, kind, into);
                 self.binding(&p.left, kind, into);
+                self.defaulted(unit, &p.left, &into.vars[before..]);
             }
         }
+    }
+
+    /// The default of a pattern. A parameter's is a function of its own, which may need slots.
+    fn default(
+        &mut self,
+        value: &'a Expression<'a>,
+        kind: VarKind,
+        into: &mut Pattern,
+    ) -> Option<UnitId> {
+        if kind != VarKind::Param {
+            let value = self.expr(value);
+            into.exprs.push(value);
+            return None;
+        }
+        let at = value.span();
+        let unit = self.part(UnitKind::Default, at, value);
+        into.exprs.push(Expr { span: span(at), kind: Kind::Function(unit) });
+        Some(unit)
+    }
+
+    fn defaulted(&mut self, unit: Option<UnitId>, b: &BindingPattern<'a>, vars: &[Sym]) {
+        if let (Some(unit), BindingPattern::BindingIdentifier(_), [sym]) = (unit, b, vars) {
+            self.tree.units[unit].binds = Some(*sym);
+            self.tree.vars[*sym].defaulted = true;
+        }
+    }
+
+    /// An expression as a function of its own.
+    fn part(
+        &mut self,
+        kind: UnitKind,
+        at: oxc::span::Span,
+        value: &'a Expression<'a>,
+    ) -> UnitId {
+        let unit = self.open(kind, at, (at.start, at.end));
+        self.tree.units[unit].expression_body = true;
+        let value = self.expr(value);
+        self.close(vec![Stmt { span: value.span, kind: StmtKind::Return(Some(value)) }]);
+        unit
     }
 
     /// `...rest`: a fresh container that the variable owns.
@@ -619,6 +681,9 @@ impl<'a> Builder<'a> {
             self.tree.vars[sym.index()].unit = unit;
             let here = self.unit();
             self.tree.units[here].hoisted.push(sym.index());
+            let function = self.function(f);
+            self.tree.vars[sym.index()].function = Some(function);
+            return;
         }
         self.function(f);
     }
@@ -708,11 +773,11 @@ impl<'a> Builder<'a> {
             self.leave_alone("rest in a parameter's pattern", b.span());
         }
         if let Some(init) = init {
-            let init = self.expr(init);
-            pattern.exprs.push(init);
+            let default = self.default(init, VarKind::Param, &mut pattern);
+            self.defaulted(default, b, &pattern.vars);
         }
-        if pattern.exprs.iter().any(|e| !matches!(e.kind, Kind::Plain)) {
-            self.leave_alone("parameter with a computed default", b.span());
+        if pattern.exprs.iter().any(|e| !matches!(e.kind, Kind::Plain | Kind::Function(_))) {
+            self.leave_alone("parameter with a computed key", b.span());
         }
         for &sym in &pattern.vars {
             self.tree.vars[sym].destructured = true;
@@ -732,12 +797,14 @@ impl<'a> Builder<'a> {
         if let Some(heritage) = &c.heritage {
             parts.push(self.expr(&heritage.expression));
         }
-        let fields = c.body.body.iter().any(|e| match e {
-            ClassElement::PropertyDefinition(p) => !p.r#static,
-            ClassElement::AccessorProperty(_) => true,
-            _ => false,
-        });
-        let counts = c.heritage.is_none() && !fields;
+        let base = c.heritage.is_none();
+        let mut class = ClassInfo {
+            inner: span(c.body.span),
+            base,
+            constructor: None,
+            fields: vec![],
+            odd: !c.decorators.is_empty(),
+        };
         for element in &c.body.body {
             match element {
                 ClassElement::MethodDefinition(m) => {
@@ -745,32 +812,37 @@ impl<'a> Builder<'a> {
                     let unit = self.function(&m.value);
                     let constructor = m.kind == MethodDefinitionKind::Constructor;
                     self.tree.units[unit].is_constructor = constructor;
-                    self.tree.units[unit].counts_instance = constructor && counts;
+                    self.tree.units[unit].counts_instance = constructor && base;
+                    if constructor {
+                        class.constructor = Some(unit);
+                    }
                 }
                 ClassElement::PropertyDefinition(p) => {
                     parts.extend(self.class_key(&p.key, p.computed));
                     if let Some(value) = &p.value {
-                        self.class_part(value.span(), |b| {
-                            let value = b.expr(value);
-                            vec![Stmt { span: value.span, kind: StmtKind::Expr(value) }]
-                        });
+                        let unit = self.part(UnitKind::Field, value.span(), value);
+                        class.fields.push(unit);
                     }
                 }
                 ClassElement::StaticBlock(s) => {
-                    self.class_part(s.span, |b| b.statements(&s.body));
+                    let start = skip_to(self.source, s.span.start, b'{') + 1;
+                    self.open(UnitKind::ClassPart, s.span, (start, s.span.end - 1));
+                    let body = self.statements(&s.body);
+                    self.close(body);
                 }
-                ClassElement::AccessorProperty(p) => self.leave_alone("accessor", p.span),
+                ClassElement::AccessorProperty(p) => {
+                    class.odd = true;
+                    self.leave_alone("accessor", p.span);
+                }
                 ClassElement::TSIndexSignature(_) => {}
             }
         }
+        if let Some(constructor) = class.constructor {
+            let keeps = self.tree.keeps_instance(&class);
+            self.tree.units[constructor].keeps_instance = keeps;
+        }
+        self.tree.classes.push(class);
         Kind::Class(parts)
-    }
-
-    fn class_part(&mut self, at: oxc::span::Span, inside: impl FnOnce(&mut Self) -> Vec<Stmt>) {
-        self.open(UnitKind::ClassPart, at, (at.start, at.end));
-        self.leave_alone("class field or static block", at);
-        let body = inside(self);
-        self.close(body);
     }
 
     fn class_key(&mut self, key: &'a PropertyKey<'a>, computed: bool) -> Option<Expr> {
@@ -863,11 +935,16 @@ impl<'a> Builder<'a> {
             Expression::AssignmentExpression(a) => self.assign(a),
             Expression::CallExpression(c) => self.call(c),
             Expression::NewExpression(n) => {
-                let mut list = vec![self.expr(&n.callee)];
-                for arg in &n.arguments {
-                    list.push(self.argument(arg).value);
-                }
-                Kind::New(list)
+                let callee = self.expr(&n.callee);
+                let args = n.arguments.iter().map(|a| self.argument(a)).collect();
+                Kind::Construct(Box::new(Call {
+                    callee,
+                    optional: false,
+                    args,
+                    open: n.callee.span().end,
+                    text: callee_text(&n.callee),
+                    is_super: false,
+                }))
             }
             Expression::TaggedTemplateExpression(t) => {
                 let mut list = vec![self.expr(&t.tag)];
@@ -876,8 +953,13 @@ impl<'a> Builder<'a> {
             }
             Expression::ChainExpression(c) => Kind::Chain(Box::new(self.chain(&c.expression))),
             Expression::AwaitExpression(a) => Kind::Await(Box::new(self.expr(&a.argument))),
-            Expression::YieldExpression(y) => {
+            Expression::YieldExpression(y) if y.delegate => {
+                let unit = self.unit();
+                self.tree.units[unit].delegates = true;
                 Kind::Store(y.argument.iter().map(|e| self.expr(e)).collect())
+            }
+            Expression::YieldExpression(y) => {
+                Kind::Yield(y.argument.as_ref().map(|e| Box::new(self.expr(e))))
             }
             Expression::ImportExpression(i) => {
                 let mut list = vec![self.expr(&i.source)];
@@ -905,7 +987,7 @@ impl<'a> Builder<'a> {
     fn capture_this(&mut self) {
         for &unit in self.stack.iter().rev() {
             match self.tree.units[unit].kind {
-                UnitKind::Arrow => {}
+                UnitKind::Arrow | UnitKind::Default => {}
                 _ => {
                     if unit != self.unit() {
                         self.tree.units[unit].this_captured = true;

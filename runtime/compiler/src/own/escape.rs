@@ -115,6 +115,9 @@ impl Escape {
         if closure.is_async || closure.is_generator || closure.left_alone.is_some() {
             return None;
         }
+        if closure.kind == UnitKind::Default {
+            return Some(None);
+        }
         match self.places.get(&unit)? {
             Place::Called => Some(None),
             Place::Bound(sym) => self.only_called(tree, *sym).then_some(None),

@@ -5,10 +5,11 @@
 //! slot (`own_into`), stored where nobody counts (`share`), returned (`give`). Subexpressions stay
 //! in place and in order, so evaluation order, positions and texts of the user's code survive.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::escape::Escape;
 use super::liveness::{self, Liveness};
+use super::modes::direct_call;
 use super::names::Names;
 use super::tree::*;
 use crate::text::Edits;
@@ -17,11 +18,14 @@ use crate::text::Edits;
 pub(crate) const MARK: &str = "/*$own*/";
 /// The same, of an asynchronous function that takes a token when it is entered.
 pub(crate) const TOKEN_MARK: &str = "/*$own!*/";
+/// The same, of a generator that takes a token whenever it is resumed.
+pub(crate) const GENERATOR_MARK: &str = "/*$own~*/";
 
 /// Edits that put counting into `source`.
 pub(crate) fn insert(source: &str, tree: &Tree, names: &Names, escape: &Escape) -> Edits {
     let mut edits = Edits::default();
     let mut seq = 0;
+    let counts_private = tree.units.iter().all(|u| u.left_alone.is_none());
     for (id, unit) in tree.units.iter().enumerate() {
         if unit.left_alone.is_some() {
             continue;
@@ -48,6 +52,14 @@ pub(crate) fn insert(source: &str, tree: &Tree, names: &Names, escape: &Escape) 
             binds: String::new(),
             tickets: vec![],
             ticket: None,
+            driving: false,
+            drives: false,
+            counts_private,
+            callee: None,
+            overridden: vec![],
+            drivers: vec![],
+            regiven: vec![],
+            promises: HashMap::new(),
             reserved: vec![],
             free: vec![],
             temps: 0,
@@ -56,7 +68,25 @@ pub(crate) fn insert(source: &str, tree: &Tree, names: &Names, escape: &Escape) 
         };
         inserter.unit();
     }
+    classes(tree, names, &mut edits);
     edits
+}
+
+/// Marks classes whose instances are counted, and gives base classes a constructor that says so.
+fn classes(tree: &Tree, names: &Names, edits: &mut Edits) {
+    for class in tree.classes.iter().filter(|c| tree.is_counting(c)) {
+        let Span { start, end } = class.inner;
+        if class.base && class.constructor.is_none() {
+            let own = &names.runtime;
+            let hold = match tree.keeps_instance(class) {
+                true => format!("{own}.hold(this);"),
+                false => String::new(),
+            };
+            let text = format!("constructor(){{{own}.made(this, new.target);{hold}{MARK}}}");
+            edits.insert(start + 1, i32::MIN, text, start);
+        }
+        edits.insert(end - 1, i32::MAX, MARK, start);
+    }
 }
 
 /// Where an owned value goes.
@@ -120,6 +150,21 @@ struct Inserter<'t> {
     tickets: Vec<Option<String>>,
     /// The token for the next call.
     ticket: Option<String>,
+    /// The next call makes what a loop runs over.
+    driving: bool,
+    /// The present call makes what a loop runs over.
+    drives: bool,
+    /// Private fields are seen by code that counts only.
+    counts_private: bool,
+    /// The function that the last call called.
+    callee: Option<String>,
+    /// Variables that hold what a `return` inside `try` gave, until `finally` has its way.
+    overridden: Vec<String>,
+    drivers: Vec<String>,
+    /// Of those, the ones whose count goes to the caller after all.
+    regiven: Vec<String>,
+    /// Tokens of variables that hold promises.
+    promises: HashMap<Sym, String>,
     /// Temporaries of loops around the present statement.
     reserved: Vec<String>,
     free: Vec<usize>,
@@ -231,6 +276,9 @@ impl<'t> Inserter<'t> {
             }
         }
         self.statements(&self.unit.body);
+        if matches!(self.unit.kind, UnitKind::Field | UnitKind::Default) {
+            return self.part(whole);
+        }
         let entry = self.entry();
         if self.unit.kind == UnitKind::Program {
             self.program_slots();
@@ -246,24 +294,30 @@ impl<'t> Inserter<'t> {
             open.push_str(&format!("let {}=false;", self.names.escaped()));
         }
         open.push_str(&entry);
-        if self.takes_token() {
-            open.insert_str(0, &format!("let {}={}();", self.names.token(), self.own("enter")));
+        if let Some(take) = self.token_source() {
+            open.insert_str(0, &format!("let {}={}();", self.names.token(), self.own(take)));
         }
         let mut close = String::new();
         let cells: Vec<String> = (0..self.tree.vars.len())
             .filter(|&s| self.var(s).unit == self.id && self.var(s).lent)
             .map(|s| self.names.slot(s))
             .collect();
-        if !self.slots.is_empty() || !cells.is_empty() {
+        if !self.slots.is_empty() || !cells.is_empty() || !self.regiven.is_empty() {
             let mut drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
             let escaped = self.names.escaped();
             drops.extend(cells.iter().map(|s| format!("{escaped}||{own}({s});")));
+            // Other code may have run since the value was given.
+            let again = self.own("again");
+            drops.extend(self.regiven.iter().map(|s| format!("{again}({s});")));
             open.push_str("try{");
             close = format!("}}finally{{{drops}}}");
         }
-        if !self.unit.is_generator {
-            close.push_str(if self.takes_token() { TOKEN_MARK } else { MARK });
-        }
+        close.push_str(match self.token_source() {
+            Some("enter") => TOKEN_MARK,
+            Some(_) => GENERATOR_MARK,
+            None if self.unit.is_generator => "",
+            None => MARK,
+        });
         let Span { start, end } = self.unit.inner;
         if self.unit.expression_body {
             let (before, after) = (PRE + whole, POST - whole);
@@ -298,6 +352,40 @@ impl<'t> Inserter<'t> {
         self.unit.is_async && !self.unit.is_generator && !self.unit.complex_params
     }
 
+    /// Where the token of an activation comes from.
+    fn token_source(&self) -> Option<&'static str> {
+        match self.unit.is_generator {
+            true => (!self.unit.delegates).then_some("resume"),
+            false => self.takes_token().then_some("enter"),
+        }
+    }
+
+    /// A field's initialiser or a parameter's default: its value brings a count, which goes to
+    /// the place. One that needs slots becomes a function.
+    fn part(&mut self, whole: i32) {
+        let Some(Stmt { kind: StmtKind::Return(Some(e)), .. }) = self.unit.body.first() else {
+            return;
+        };
+        let declared = self.declared();
+        let (mut open, mut close) = (String::new(), String::new());
+        if !declared.is_empty() {
+            let own = self.own("drop");
+            let drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
+            open = format!("(() => {{let {};", declared.join(", "));
+            let body = if drops.is_empty() { "return " } else { "try{return " };
+            open.push_str(body);
+            close = if drops.is_empty() { String::new() } else { format!("}}finally{{{drops}}}") };
+            close.push_str(&format!("{MARK}}})()"));
+        }
+        if !e.is_plain(&self.tree.vars) && !is_definition(e) {
+            let alone = self.unit.binds.is_some_and(|sym| !self.var(sym).captured);
+            let take = if alone { "dflt" } else { "field" };
+            open.insert_str(0, &format!("{}(", self.own(take)));
+            close.push(')');
+        }
+        self.wrap(whole, self.unit.inner, &open, &close);
+    }
+
     fn ends_in_line_comment(&self, start: u32, end: u32) -> bool {
         let body = &self.source[start as usize..end as usize];
         body.rsplit(crate::lines::is_line_end).next().is_some_and(|l| l.contains("//"))
@@ -305,7 +393,8 @@ impl<'t> Inserter<'t> {
 
     fn declared(&self) -> Vec<String> {
         let raws = (1..=self.raws).map(|n| self.names.raw(n));
-        self.slots.iter().cloned().chain(self.cells.iter().cloned()).chain(raws).collect()
+        let slots = self.slots.iter().chain(&self.cells).chain(&self.drivers);
+        slots.cloned().chain(raws).collect()
     }
 
     /// Statements that take over or share parameters.
@@ -324,6 +413,12 @@ impl<'t> Inserter<'t> {
         }
         if self.unit.counts_instance {
             text.push_str(&format!("{}(this, new.target);", self.own("made")));
+            if self.unit.keeps_instance {
+                text.push_str(&format!("{}(this);", self.own("hold")));
+            }
+        }
+        if self.unit.uses_arguments {
+            text.push_str(&format!("{}(arguments);", self.own("shareAll")));
         }
         let hold = self.own("hold");
         let outlives = self.unit.this_captured || self.unit.is_async;
@@ -336,7 +431,11 @@ impl<'t> Inserter<'t> {
     /// A statement that retains what a pattern or the caller has put into a variable.
     fn bind(&mut self, sym: Sym, fresh: bool) -> String {
         let var = self.var(sym);
-        let take = self.own(if var.rest { "lit" } else { "hold" });
+        let take = self.own(match var.rest {
+            true => "lit",
+            false if var.defaulted && !var.captured => "arg",
+            false => "hold",
+        });
         let name = &var.name;
         match var.mode {
             Mode::Slot { .. } | Mode::Cell | Mode::Lent { .. } => {
@@ -487,7 +586,10 @@ impl<'t> Inserter<'t> {
                 self.nested(body, "");
             }
             StmtKind::ForEach { target, right, body, over: Over::Values } => {
-                return self.for_of(target, right, body);
+                return self.for_of(target, right, body, false);
+            }
+            StmtKind::ForEach { target, right, body, over: Over::Awaited } => {
+                return self.for_of(target, right, body, true);
             }
             StmtKind::ForEach { target, right, body, over: Over::Keys } => {
                 self.flushed(right, |i, e| i.value(e));
@@ -505,8 +607,15 @@ impl<'t> Inserter<'t> {
             }
             StmtKind::Label(_, body) => return self.statement(body),
             StmtKind::Return(Some(e)) => {
+                let n = self.next();
                 let pending = self.top(e, |i, e| i.give(e));
                 self.release(&pending);
+                // A `finally` that goes elsewhere gives it up.
+                if let Some(given) = self.overridden.last().cloned()
+                    && !e.is_plain(&self.tree.vars)
+                {
+                    self.wrap(n, e.span, &format!("({given} = "), ")");
+                }
             }
             StmtKind::Throw(e) => {
                 self.top(e, |i, e| i.share(e));
@@ -522,11 +631,23 @@ impl<'t> Inserter<'t> {
                 }
             }
             StmtKind::Try { block, handler, finalizer } => {
+                let given = match finalizer {
+                    Some(_) if !self.unit.is_async && !self.unit.is_generator => {
+                        Some(self.driver())
+                    }
+                    _ => None,
+                };
+                self.overridden.extend(given.clone());
+                self.regiven.extend(given.clone());
                 self.statements(block);
                 if let Some(handler) = handler {
                     self.handler(block, handler);
                 }
                 if let Some(finalizer) = finalizer {
+                    if let Some(given) = given {
+                        self.overridden.pop();
+                        finalizer.iter().for_each(|s| self.override_at(s, &given));
+                    }
                     self.statements(finalizer);
                 }
             }
@@ -534,13 +655,39 @@ impl<'t> Inserter<'t> {
         vec![]
     }
 
+    /// Jumps out of a `finally` give up what the `try` was about to return.
+    fn override_at(&mut self, s: &Stmt, given: &str) {
+        if matches!(s.kind, StmtKind::Return(_)) {
+            let text = format!("{{{given} = {}({given});", self.own("drop"));
+            self.edits.insert(s.span.start, i32::MIN + 1, text, s.span.start);
+            self.edits.insert(s.span.end, AFTER + 1, "}", s.span.start);
+        }
+        if !matches!(s.kind, StmtKind::Try { .. }) {
+            super::modes::each_child(s, &mut |c| self.override_at(c, given));
+        }
+    }
+
     /// The iterated value is held through the loop, each element through its turn.
-    fn for_of(&mut self, target: &'t Target, right: &'t Expr, body: &'t Stmt) -> Vec<String> {
-        let pending = self.top(right, |i, e| i.iterated(e));
+    fn for_of(
+        &mut self,
+        target: &'t Target,
+        right: &'t Expr,
+        body: &'t Stmt,
+        awaits: bool,
+    ) -> Vec<String> {
+        let plain = right.is_plain(&self.tree.vars);
+        let driver = (!plain).then(|| self.driver());
+        let pending = self.top(right, |i, e| match &driver {
+            Some(driver) => i.driven(e, driver, awaits),
+            None => i.value(e),
+        });
         self.free.retain(|&n| !pending.contains(&self.names.temp(n)));
         self.reserved.extend(pending.iter().cloned());
         if let Target::Pattern(pattern) = target {
-            let binds: String = pattern.vars.iter().map(|&sym| self.bind(sym, false)).collect();
+            let mut binds: String = pattern.vars.iter().map(|&sym| self.bind(sym, false)).collect();
+            if let Some(driver) = &driver {
+                binds.push_str(&format!("{}({driver});", self.own("yielded")));
+            }
             self.nested(body, &binds);
         }
         self.reserved.truncate(self.reserved.len() - pending.len());
@@ -567,6 +714,30 @@ impl<'t> Inserter<'t> {
         self.edits.insert(at, i32::MIN + 1, format!("{{{first}"), at);
         let close = if ends_abruptly(s) { "}".to_owned() } else { format!(";{drops}}}") };
         self.edits.insert(s.span.end, AFTER, close, at);
+    }
+
+    /// A variable that lives as long as the function.
+    fn driver(&mut self) -> String {
+        let name = self.names.driver(self.drivers.len() + 1);
+        self.drivers.push(name.clone());
+        name
+    }
+
+    /// What a loop runs over, held until the loop ends. A generator that is called right here
+    /// borrows its operands as long.
+    fn driven(&mut self, e: &'t Expr, driver: &str, awaits: bool) {
+        let n = self.next();
+        self.callee = None;
+        self.driving = direct_call(e).is_some();
+        let _ = match &e.kind {
+            Kind::Read(sym) if self.is_slot(*sym) => self.held_in_temp(e),
+            _ if direct_call(e).is_some() => self.held_in_temp(e),
+            _ => self.held(e),
+        };
+        self.driving = false;
+        let function = self.callee.take().unwrap_or_else(|| "void 0".to_owned());
+        let pre = format!("{driver} = {}(", self.own("drive"));
+        self.wrap(n, e.span, &pre, &format!(", {function}, {awaits})"));
     }
 
     /// A value that goes through the iterator protocol, held until `pending` is flushed.
@@ -672,6 +843,7 @@ impl<'t> Inserter<'t> {
             Kind::Await(inner) if direct_call(inner).is_some() => {
                 let _ = self.held_in_temp(e);
             }
+            Kind::Construct(call) => self.construct(e, call, Result_::Ignored),
             Kind::Call(call) => self.call(e, call, Result_::Ignored),
             Kind::Assign(a) => self.assign(e, a),
             Kind::Paren(inner) => self.effect(inner),
@@ -739,7 +911,57 @@ impl<'t> Inserter<'t> {
             Kind::Sequence(list) => self.sequence(list, |i, e| i.value(e)),
             Kind::Paren(inner) => self.value(inner),
             Kind::Chain(inner) => self.chain(e, inner, Result_::Looked),
-            Kind::Await(inner) => self.share(inner),
+            Kind::Construct(call) => self.construct(e, call, Result_::Looked),
+            Kind::Yield(value) => self.yielded(e, value.as_deref()),
+            Kind::Await(inner) if direct_call(inner).is_some() => {
+                let _ = self.held_in_temp(e);
+            }
+            Kind::Await(inner) => match &inner.kind {
+                Kind::Read(sym) if self.var(*sym).promise => {
+                    let _ = self.held_in_temp(e);
+                }
+                _ => self.share(inner),
+            },
+        }
+    }
+
+    /// `yield v`: whoever drives the generator takes over the count of `v`.
+    fn yielded(&mut self, e: &'t Expr, value: Option<&'t Expr>) {
+        let Some(resume) = self.token_source() else {
+            return value.into_iter().for_each(|v| self.share(v));
+        };
+        let n = self.next();
+        if let Some(value) = value {
+            self.complete(value);
+        }
+        let token = self.names.token();
+        let post = format!(", {token} = {}())", self.own(resume));
+        self.wrap(n, e.span, &format!("{}(", self.own("resumed")), &post);
+    }
+
+    /// Emits a value that a token takes over.
+    fn complete(&mut self, e: &'t Expr) {
+        if e.is_plain(&self.tree.vars) {
+            return self.value(e);
+        }
+        let (token, n) = (self.names.token(), self.next());
+        let (done, pass) = (self.own("done"), self.own("pass"));
+        match &e.kind {
+            Kind::Read(sym)
+                if self.is_slot(*sym)
+                    && self.live.last.contains(&e.span.start)
+                    && !self.unstable.contains(sym) =>
+            {
+                let slot = self.slot_of(*sym);
+                self.wrap(n, e.span, &format!("{done}({token}, "), &format!(", {slot} = void 0)"));
+            }
+            Kind::Read(_) | Kind::This | Kind::Global => {
+                self.wrap(n, e.span, &format!("{pass}({token}, "), ")");
+            }
+            _ => {
+                let temp = self.held_in_temp(e).text.unwrap_or_default();
+                self.wrap(n, e.span, &format!("{done}({token}, "), &format!(", {temp} = void 0)"));
+            }
         }
     }
 
@@ -789,6 +1011,8 @@ impl<'t> Inserter<'t> {
             Kind::Member(_)
             | Kind::Literal { .. }
             | Kind::New(_)
+            | Kind::Construct(_)
+            | Kind::Yield(_)
             | Kind::Await(_)
             | Kind::Assign(_) => self.held_in_temp(e),
             _ => {
@@ -835,8 +1059,16 @@ impl<'t> Inserter<'t> {
             }
             Kind::Chain(inner) => self.chain(e, inner, Result_::Into(slot.clone())),
             Kind::Member(m) if view_of(m).is_some() => self.view(e, m, slot),
+            Kind::Construct(call) if !e.is_plain(&self.tree.vars) => {
+                self.construct(e, call, Result_::Into(slot.clone()));
+            }
             Kind::Await(inner) if direct_call(inner).is_some() => {
                 self.awaited(e, inner, slot);
+            }
+            Kind::Await(inner) if self.promise_of(inner).is_some() => {
+                let n = self.next();
+                let token = self.promise_of(inner).unwrap_or_default();
+                self.claim(n, e, slot, &token, "");
             }
             Kind::Literal { items, countable: true } if !e.is_plain(&self.tree.vars) => {
                 let n = self.next();
@@ -861,6 +1093,7 @@ impl<'t> Inserter<'t> {
             | Kind::Assign(_)
             | Kind::New(_)
             | Kind::Await(_)
+            | Kind::Yield(_)
             | Kind::Store(_)
             | Kind::Literal { .. }
                 if !e.is_plain(&self.tree.vars) =>
@@ -893,6 +1126,18 @@ impl<'t> Inserter<'t> {
         self.ticket = Some(token.clone());
         self.call(at, call, Result_::Awaited);
         let drops = self.flush(mark, slot);
+        self.claim(n, e, slot, &token, &drops);
+    }
+
+    /// The token of the variable whose promise is awaited.
+    fn promise_of(&self, e: &Expr) -> Option<String> {
+        match &e.kind {
+            Kind::Read(sym) if self.var(*sym).promise => self.promises.get(sym).cloned(),
+            _ => None,
+        }
+    }
+
+    fn claim(&mut self, n: i32, e: &Expr, slot: &Slot, token: &str, drops: &str) {
         let (claim, put, name) = (self.own("claim"), self.own("put"), &slot.name);
         let tail = if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
         let (pre, post) = if slot.fresh {
@@ -960,7 +1205,7 @@ impl<'t> Inserter<'t> {
         let needed = match &e.kind {
             Kind::Read(sym) => self.may_be_unshared(*sym),
             Kind::Member(_) => !self.is_uncounted(e),
-            Kind::New(_) | Kind::Await(_) => true,
+            Kind::New(_) | Kind::Await(_) | Kind::Construct(_) => true,
             Kind::Call(call) => {
                 self.call(e, call, Result_::Shared);
                 return;
@@ -1028,6 +1273,11 @@ impl<'t> Inserter<'t> {
             return self.share(e);
         }
         if e.is_plain(&self.tree.vars) {
+            let counts = !self.unit.is_async && !is_part(self.unit);
+            if counts && !e.is_bare(&self.tree.vars) {
+                let n = self.next();
+                self.wrap(n, e.span, &format!("{}(", self.own("bare")), ")");
+            }
             return self.value(e);
         }
         // An asynchronous function completes with it: the token, if there is one, takes the count.
@@ -1075,7 +1325,14 @@ impl<'t> Inserter<'t> {
                 let n = self.next();
                 self.wrap(n, e.span, &lend, ")");
             }
-            Kind::Member(_) | Kind::Assign(_) | Kind::Chain(_) | Kind::Call(_) | Kind::Await(_) => {
+            Kind::Member(_)
+            | Kind::Assign(_)
+            | Kind::Chain(_)
+            | Kind::Call(_)
+            | Kind::Construct(_)
+            | Kind::Yield(_)
+            | Kind::New(_)
+            | Kind::Await(_) => {
                 let n = self.next();
                 let _ = self.held_in_temp(e);
                 self.wrap(n, e.span, &lend, ")");
@@ -1146,6 +1403,7 @@ impl<'t> Inserter<'t> {
     fn store(&mut self, target: &'t Target, value: &'t Expr, first: bool) {
         match target {
             Target::Var(sym, at) => match self.var(*sym).mode {
+                Mode::Plain if self.var(*sym).promise => self.promise(*sym, value),
                 Mode::Plain => self.value(value),
                 Mode::Slot { .. } | Mode::Cell | Mode::Lent { .. } => {
                     let var = self.var(*sym);
@@ -1156,14 +1414,31 @@ impl<'t> Inserter<'t> {
                         // slot keeps the old value a little longer.
                         return self.value(value);
                     }
-                    self.own_into(value, &Slot { name: name.clone(), fresh });
+                    let into = Slot { name: name.clone(), fresh };
+                    match &value.kind {
+                        Kind::Literal { items, countable: true }
+                            if var.filled && value.is_plain(&self.tree.vars) =>
+                        {
+                            let n = self.next();
+                            self.literal(items);
+                            self.take(n, value, &into, "lit", "");
+                        }
+                        _ => self.own_into(value, &into),
+                    }
                     // Its old value was given up when the new one came.
                     self.pending.iter_mut().filter(|s| **s == name).for_each(String::clear);
                     if self.live.dead_stores.contains(&at.start) && self.is_slot(*sym) {
                         self.pending.push(name);
                     }
                 }
-                Mode::Kept { .. } => self.keep(value),
+                Mode::Kept { .. } => match &value.kind {
+                    Kind::Literal { items, countable: true } if self.var(*sym).filled => {
+                        let n = self.next();
+                        self.literal(items);
+                        self.wrap(n, value.span, &format!("{}(", self.own("lit")), ")");
+                    }
+                    _ => self.keep(value),
+                },
                 Mode::Borrowed | Mode::Shared { .. } => self.share(value),
             },
             Target::Global => self.share(value),
@@ -1204,6 +1479,9 @@ impl<'t> Inserter<'t> {
             self.source.get(value.span.start as usize..value.span.end as usize),
             Some("null" | "undefined" | "void 0")
         );
+        if private && matches!(m.object.kind, Kind::This) && self.counts_private {
+            return self.store_private(m, value);
+        }
         if private || m.is_super || (value.is_plain(&self.tree.vars) && !empties) {
             self.member(m);
             return self.share(value);
@@ -1235,6 +1513,29 @@ impl<'t> Inserter<'t> {
         self.wrap(n, value.span, &pre, ")");
     }
 
+    /// `this.#p = V`: only code of the class sees the place, which holds a count.
+    fn store_private(&mut self, m: &Member, value: &'t Expr) {
+        if is_definition(value) {
+            return self.value(value);
+        }
+        let n = self.next();
+        let name = m.name.as_deref().unwrap_or_default();
+        let temp = self.held_in_temp(value).text.unwrap_or_default();
+        let post = format!(", {name} in this ? this.{name} : void 0, {temp} = void 0)");
+        self.wrap(n, value.span, &format!("{}(", self.own("swap")), &post);
+    }
+
+    /// `const p = f(x)`, where `p` is only awaited: the token waits beside it.
+    fn promise(&mut self, sym: Sym, value: &'t Expr) {
+        let Some((at, call)) = direct_call(value) else { return self.value(value) };
+        let n = self.next();
+        let token = self.driver();
+        self.promises.insert(sym, token.clone());
+        self.wrap(n, value.span, &format!("({token} = void 0, "), ")");
+        self.ticket = Some(token);
+        self.call(at, call, Result_::Awaited);
+    }
+
     fn pattern_exprs(&mut self, target: &'t Target) {
         if let Target::Pattern(pattern) = target {
             for e in &pattern.members {
@@ -1255,7 +1556,10 @@ impl<'t> Inserter<'t> {
             Kind::Sequence(list) => self.sequence(list, |i, e| i.keep(e)),
             Kind::Call(call) => self.call(e, call, Result_::Kept),
             _ if e.is_plain(&self.tree.vars) => self.value(e),
-            Kind::Store(_) | Kind::Class(_) | Kind::New(_) | Kind::Await(_) => self.value(e),
+            Kind::Store(_) | Kind::Class(_) | Kind::New(_) | Kind::Await(_) | Kind::Yield(_) => {
+                self.value(e);
+            }
+            Kind::Construct(call) => self.construct(e, call, Result_::Kept),
             Kind::Literal { items, countable: true } => {
                 let n = self.next();
                 self.literal(items);
@@ -1280,6 +1584,14 @@ impl<'t> Inserter<'t> {
         let claims =
             matches!(result, Result_::Ignored | Result_::Given | Result_::Kept | Result_::Into(_));
         let callee = &call.callee;
+        let driving = std::mem::take(&mut self.driving);
+        let outer = std::mem::replace(&mut self.drives, driving);
+        let unstable = self.unstable.clone();
+        if driving {
+            // The loop holds them, whatever happens to the variables.
+            let vars = self.tree.vars.iter().enumerate();
+            self.unstable.extend(vars.filter(|(_, v)| v.assigned > 0).map(|(sym, _)| sym));
+        }
         let last_spread = call.args.last().is_some_and(|a| a.spread);
         let ticket = self.ticket.take().filter(|_| !last_spread);
         let named = ticket.is_none() || !call.args.is_empty();
@@ -1298,7 +1610,10 @@ impl<'t> Inserter<'t> {
                 }
             };
         self.tickets.pop();
-        self.finish_call(n, e, function, result, mark);
+        self.drives = outer;
+        self.unstable = unstable;
+        self.finish_call(n, e, function.clone(), result, mark, driving);
+        self.callee = function;
     }
 
     /// Wraps a call so that its result is claimed, given, shared or ignored.
@@ -1309,8 +1624,11 @@ impl<'t> Inserter<'t> {
         function: Option<String>,
         result: Result_,
         mark: Mark,
+        driving: bool,
     ) {
         let function = function.unwrap_or_else(|| "void 0".to_owned());
+        let known = self.is_known(e);
+        let callee = if known { ")".to_owned() } else { format!(", {function})") };
         if !matches!(result, Result_::Into(_)) {
             self.busy.truncate(mark.busy);
         }
@@ -1321,45 +1639,148 @@ impl<'t> Inserter<'t> {
                 let pre = format!("{}(", self.own("share"));
                 self.wrap(n, e.span, &pre, ")");
             }
+            _ if e.is_plain(&self.tree.vars) && !matches!(result, Result_::Into(_)) => {}
             Result_::Ignored if claimed => {
-                let pre = format!("{}(", self.own("ignore"));
-                self.wrap(n, e.span, &pre, &format!(", {function})"));
+                let pre = format!("{}(", self.own(if known { "lose" } else { "ignore" }));
+                self.wrap(n, e.span, &pre, &callee);
             }
             Result_::Ignored => {}
+            // A known callee has left the register as it must be.
+            Result_::Given if known => {}
             Result_::Given => {
                 let pre = format!("{}(", self.own("tail"));
-                self.wrap(n, e.span, &pre, &format!(", {function})"));
+                self.wrap(n, e.span, &pre, &callee);
             }
             Result_::Kept => {
-                let pre = format!("{}(", self.own("own"));
-                self.wrap(n, e.span, &pre, &format!(", {function})"));
+                let pre = format!("{}(", self.own(if known { "took" } else { "own" }));
+                self.wrap(n, e.span, &pre, &callee);
             }
             Result_::Into(slot) => {
-                let drops = self.flush(mark, &slot);
-                let (own, put, name) = (self.own("own"), self.own("put"), &slot.name);
+                // A loop that drives a generator holds its operands.
+                let drops = if driving { String::new() } else { self.flush(mark, &slot) };
+                let own = match known {
+                    true => "took",
+                    false if self.makes_generator(e) => "ownGen",
+                    false => "own",
+                };
+                let (own, put, name) = (self.own(own), self.own("put"), &slot.name);
                 let tail =
                     if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
                 let (pre, post) = if slot.fresh {
-                    (format!("({name} = {own}("), format!(", {function}){tail})"))
+                    (format!("({name} = {own}("), format!("{callee}{tail})"))
                 } else {
-                    (format!("({name} = {put}({own}("), format!(", {function}), {name}){tail})"))
+                    (format!("({name} = {put}({own}("), format!("{callee}, {name}){tail})"))
                 };
                 self.wrap(n, e.span, &pre, &post);
             }
         }
     }
 
+    /// A call of a function of this file that follows the protocol.
+    fn is_known(&self, e: &Expr) -> bool {
+        let Kind::Call(call) = &e.kind else { return false };
+        let Kind::Read(sym) = call.callee.kind else { return false };
+        self.var(sym).is_stable() && self.function_of(sym).is_some()
+    }
+
+    /// The compiled function that a variable always holds; generators excepted.
+    fn function_of(&self, sym: Sym) -> Option<UnitId> {
+        let known = |f: &UnitId| {
+            let unit = &self.tree.units[*f];
+            unit.left_alone.is_none() && !unit.is_generator
+        };
+        self.var(sym).function.filter(known)
+    }
+
     /// A function that the present call cannot replace while it runs.
     fn is_stable_function(&self, sym: Sym, call: &Call) -> bool {
-        let var = self.var(sym);
         let _ = call;
-        if var.imported || var.exposed || self.tree.dynamic {
-            return false;
+        self.var(sym).is_stable()
+    }
+
+    /// A call of a generator function of this file.
+    fn makes_generator(&self, e: &Expr) -> bool {
+        let Kind::Call(call) = &e.kind else { return false };
+        match call.callee.kind {
+            Kind::Read(sym) => {
+                self.var(sym).function.is_some_and(|f| self.tree.units[f].is_generator)
+            }
+            _ => false,
         }
-        match var.kind {
-            VarKind::Const => true,
-            VarKind::Other => var.assigned == 0 && !var.pattern && !var.redeclared,
-            _ => var.assigned == 0 && !var.pattern && !var.redeclared,
+    }
+
+    /// `new C(a)`: operands are asked about, and the instance's first count is claimed.
+    fn construct(&mut self, e: &'t Expr, call: &'t Call, result: Result_) {
+        let n = self.next();
+        let m = self.next();
+        let mark = self.mark();
+        let operands = call.args.iter().any(|a| a.spread || !self.is_uncounted(&a.value));
+        let known = matches!(call.callee.kind, Kind::Global);
+        if known && !operands && self.escaping(call).is_none() {
+            self.value(&call.callee);
+            call.args.iter().for_each(|a| self.value(&a.value));
+            return;
+        }
+        self.driving = false;
+        self.tickets.push(None);
+        let stable = matches!(call.callee.kind, Kind::Read(sym) if self.var(sym).is_stable());
+        let inner = self.next();
+        let function = match &call.callee.kind {
+            Kind::Read(sym) if stable => self.var(*sym).name.clone(),
+            _ => {
+                let raw = self.raw();
+                self.value(&call.callee);
+                self.wrap(inner, call.callee.span, &format!("({raw} = "), ")");
+                raw
+            }
+        };
+        let token = self.raw();
+        let (first, birth) = (self.own("first"), self.own("birth"));
+        match call.args.last() {
+            None => {
+                let pre = format!("({first}(");
+                let post = format!(", {token} = {birth}({function}, {})))", quote(&call.text));
+                self.wrap(m, call.callee.span, &pre, &post);
+            }
+            Some(last) => {
+                let text = if stable { "void 0".to_owned() } else { quote(&call.text) };
+                let ask = format!("{}({function}, ", self.own("ask"));
+                // The token is made when all operands are there.
+                let end = format!(", {token} = {birth}({function}, {text}))");
+                self.wrap(m, last.value.span, &format!("{first}("), &end);
+                self.arguments(call, &function, &ask, vec![], true);
+            }
+        }
+        self.tickets.pop();
+        self.finish_construct(n, e, &token, result, mark);
+    }
+
+    fn finish_construct(&mut self, n: i32, e: &Expr, token: &str, result: Result_, mark: Mark) {
+        let (fresh, end) = (self.own("fresh"), format!(", {token})"));
+        if !matches!(result, Result_::Into(_)) {
+            self.busy.truncate(mark.busy);
+        }
+        match result {
+            Result_::Looked | Result_::Awaited => {}
+            Result_::Ignored => {
+                let pre = format!("{}({fresh}(", self.own("drop"));
+                self.wrap(n, e.span, &pre, &format!("{end})"));
+            }
+            Result_::Shared | Result_::Given | Result_::Kept => {
+                self.wrap(n, e.span, &format!("{fresh}("), &end);
+            }
+            Result_::Into(slot) => {
+                let drops = self.flush(mark, &slot);
+                let (put, name) = (self.own("put"), &slot.name);
+                let tail =
+                    if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
+                let (pre, post) = if slot.fresh {
+                    (format!("({name} = {fresh}("), format!("{end}{tail})"))
+                } else {
+                    (format!("({name} = {put}({fresh}("), format!("{end}, {name}){tail})"))
+                };
+                self.wrap(n, e.span, &pre, &post);
+            }
         }
     }
 
@@ -1377,8 +1798,7 @@ impl<'t> Inserter<'t> {
         let mut check = !named.is_empty();
         for (i, a) in call.args.iter().enumerate() {
             let operand = if a.spread {
-                self.share(&a.value);
-                Operand::default()
+                self.spread_argument(&a.value)
             } else {
                 self.held(&a.value)
             };
@@ -1392,23 +1812,39 @@ impl<'t> Inserter<'t> {
         }
         let escaping = self.escaping(call);
         let ticket = self.tickets.last().cloned().flatten();
-        if (check || always || escaping.is_some() || ticket.is_some())
-            && let Some(last) = call.args.last()
-        {
-            let names: String = named.iter().map(|t| format!("{t}, ")).collect();
-            let (mut pre, mut post) = (format!("{ask}{names}"), ")");
+        if let Some(last) = call.args.last() {
+            let (mut pre, mut post) = (String::new(), String::new());
+            if (check || always) && !ask.is_empty() {
+                let names: String = named.iter().map(|t| format!("{t}, ")).collect();
+                pre = format!("{ask}{names}");
+                post.push(')');
+            }
             if let Some((confined, slots)) = escaping {
                 let keeps = self.own("keeps");
                 pre = format!("({keeps}({function}, {confined}) && ({slots}), {pre}");
-                post = "))";
+                post.push(')');
             }
             if let Some(token) = ticket {
                 let (ticket, new) = (self.own("ticket"), self.own("token"));
                 pre = format!("{ticket}({token} = {new}(), {function}, {pre}");
-                post = if post == "))" { ")))" } else { "))" };
+                post.push(')');
             }
-            self.wrap_call(n, last.value.span, &pre, post, call);
+            self.wrap_call(n, last.value.span, &pre, &post, call);
         }
+    }
+
+    /// `...xs`: elements are held by a list of their own.
+    fn spread_argument(&mut self, e: &'t Expr) -> Operand {
+        if e.is_plain(&self.tree.vars) {
+            self.value(e);
+            return Operand::default();
+        }
+        let n = self.next();
+        let list = self.temp();
+        let _ = self.held(e);
+        let pre = format!("{} = {}(", list.name, self.own("list"));
+        self.wrap(n, e.span, &pre, ")");
+        Operand { text: Some(list.name), check: true }
     }
 
     /// Slots of variables that closures among the operands capture, if those are confined only
@@ -1453,7 +1889,12 @@ impl<'t> Inserter<'t> {
 
     /// `f(a, b)` with a name for `f` that means the same before and after.
     fn named_call(&mut self, call: &'t Call, name: &str) -> String {
-        let ask = format!("{}({name}, ", self.own("ask"));
+        let known = matches!(call.callee.kind, Kind::Read(sym) if self.function_of(sym).is_some());
+        let ask = match (known, self.drives) {
+            (true, _) => String::new(),
+            (false, true) => format!("{}({name}, ", self.own("askGen")),
+            (false, false) => format!("{}({name}, ", self.own("ask")),
+        };
         self.arguments(call, name, &ask, vec![], false);
         name.to_owned()
     }
@@ -1504,7 +1945,11 @@ impl<'t> Inserter<'t> {
         let text = quote(&call.text);
         let named = if operand.check { vec![receiver.clone()] } else { vec![] };
         if call.args.is_empty() {
-            let fetched = self.own(if operand.check && claims { "fnOn" } else { "fn" });
+            let fetched = self.own(match operand.check && claims {
+                _ if self.drives => "fnGen",
+                true => "fnOn",
+                false => "fn",
+            });
             let (ticket, close) = self.ticket_for();
             let fetch = format!("{}({ticket}{fetched}({function} = ", self.own("call"));
             let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
@@ -1515,6 +1960,7 @@ impl<'t> Inserter<'t> {
             // Library methods that are known by what they do need their result to pass by.
             let known = operand.check && claims;
             let ask = self.own(match (known, operand.check) {
+                _ if self.drives => "askGenFetched",
                 (true, _) => "askOn",
                 (false, true) => "askSeen",
                 (false, false) => "askFetched",
@@ -1561,7 +2007,8 @@ impl<'t> Inserter<'t> {
             self.edits.replace(call.open, call.open + 1, format!(", {text}){close}, void 0"));
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         } else {
-            let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
+            let ask = if self.drives { "askGenFetched" } else { "askFetched" };
+            let ask = format!("{}({function}, {text}, ", self.own(ask));
             self.arguments(call, &function, &ask, vec![], true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, ", void 0, ");
@@ -1795,13 +2242,8 @@ fn is_definition(e: &Expr) -> bool {
     }
 }
 
-/// The call that an `await` is directly around.
-fn direct_call(e: &Expr) -> Option<(&Expr, &Call)> {
-    match &e.kind {
-        Kind::Paren(inner) => direct_call(inner),
-        Kind::Call(call) => Some((e, call)),
-        _ => None,
-    }
+fn is_part(unit: &Unit) -> bool {
+    matches!(unit.kind, UnitKind::Field | UnitKind::Default)
 }
 
 fn has_chain(e: &Expr) -> bool {

@@ -12,17 +12,29 @@ pub(crate) fn decide(tree: &mut Tree, script: bool) {
     for var in vars.iter_mut() {
         var.exposed |= units[var.unit].left_alone.is_some();
         var.exposed |= script && var.unit == 0;
+        var.function = var.function.filter(|_| var.is_stable());
+        var.plain_calls = var.function.is_some_and(|f| {
+            !units[f].is_async && !units[f].is_generator && units[f].left_alone.is_none()
+        });
     }
     loop {
-        let before: Vec<u32> = vars.iter().map(|v| v.managed_values).collect();
+        let facts = |v: &Var| (v.managed_values > 0, v.plain_calls, v.filled, v.unclaimed);
+        let before: Vec<_> = vars.iter().map(facts).collect();
         for unit in units.iter() {
             let mut flow = Flow { vars };
             unit.body.iter().for_each(|s| flow.statement(s));
         }
-        if vars.iter().zip(&before).all(|(v, &b)| (v.managed_values > 0) == (b > 0)) {
+        for unit in units.iter_mut() {
+            unit.plain_result = unit.body.iter().all(|s| gives_plain(s, vars));
+        }
+        for var in vars.iter_mut() {
+            var.plain_calls &= var.function.is_some_and(|f| units[f].plain_result);
+        }
+        if vars.iter().map(facts).eq(before) {
             break;
         }
     }
+    promises(units, vars);
     for var in vars.iter_mut() {
         var.managed_uses = 0;
     }
@@ -35,8 +47,68 @@ pub(crate) fn decide(tree: &mut Tree, script: bool) {
     }
 }
 
+/// Every value that a statement returns is plain.
+fn gives_plain(s: &Stmt, vars: &[Var]) -> bool {
+    let mut plain = match &s.kind {
+        StmtKind::Return(Some(e)) => e.is_plain(vars),
+        _ => true,
+    };
+    each_child(s, &mut |c| plain &= gives_plain(c, vars));
+    plain
+}
+
+/// Finds constants that hold the promise of a direct call and are only awaited.
+fn promises(units: &[Unit], vars: &mut [Var]) {
+    let mut reads = vec![(0u32, 0u32); vars.len()];
+    for unit in units {
+        let mut count = |e: &Expr| count_reads(e, &mut reads);
+        unit.body.iter().for_each(|s| each_expr(s, &mut |e, _| count(e)));
+    }
+    for unit in units {
+        unit.body.iter().for_each(|s| {
+            each_declarator(s, &mut |d| {
+                let (Target::Var(sym, _), Some(init)) = (&d.target, &d.init) else { return };
+                let (read, awaited) = reads[*sym];
+                let var = &mut vars[*sym];
+                var.promise = direct_call(init).is_some()
+                    && var.is_simple()
+                    && var.assigned == 0
+                    && !var.captured
+                    && !var.exported
+                    && read > 0
+                    && read == awaited;
+            });
+        });
+    }
+}
+
+fn count_reads(e: &Expr, into: &mut [(u32, u32)]) {
+    match &e.kind {
+        Kind::Read(sym) => into[*sym].0 += 1,
+        Kind::Await(inner) => {
+            if let Kind::Read(sym) = &inner.kind {
+                into[*sym].1 += 1;
+            }
+        }
+        _ => {}
+    }
+    e.children(&mut |c| count_reads(c, into));
+}
+
+/// The call that an expression is, without parentheses.
+pub(crate) fn direct_call(e: &Expr) -> Option<(&Expr, &Call)> {
+    match &e.kind {
+        Kind::Paren(inner) => direct_call(inner),
+        Kind::Call(call) => Some((e, call)),
+        _ => None,
+    }
+}
+
 fn mode(var: &Var, unit: &Unit) -> Mode {
     let param = var.kind == VarKind::Param;
+    if param && unit.uses_arguments {
+        return Mode::Shared { entry: true };
+    }
     if var.exposed || var.imported || var.pattern || var.redeclared || var.kind == VarKind::Other {
         return Mode::Shared { entry: param };
     }
@@ -49,7 +121,7 @@ fn mode(var: &Var, unit: &Unit) -> Mode {
             (false, _) => Mode::Slot { entry: true },
         };
     }
-    if var.managed_values == 0 {
+    if var.managed_values == 0 || var.promise {
         return Mode::Plain;
     }
     if var.exported {
@@ -162,20 +234,39 @@ impl Flow<'_> {
 
     fn bind(&mut self, pattern: &Pattern) {
         for &sym in &pattern.vars {
+            self.vars[sym].unclaimed = true;
             self.vars[sym].managed_values += 1;
             self.vars[sym].aliased = true;
         }
     }
 
     fn store(&mut self, sym: Sym, value: &Expr) {
-        if !value.is_plain(self.vars) {
+        let filled = self.vars[sym].filled && matches!(value.kind, Kind::Literal { .. });
+        self.vars[sym].unclaimed |= !value.is_bare(self.vars);
+        if filled || !value.is_plain(self.vars) {
             self.vars[sym].managed_values += 1;
             self.vars[sym].aliased |= !is_call(value);
         }
     }
 
     fn expr(&mut self, e: &Expr) {
+        if let Kind::Call(call) = &e.kind
+            && let Kind::Member(m) = &call.callee.kind
+            && matches!(m.name.as_deref(), Some("push" | "unshift"))
+            && let Kind::Read(sym) = m.object.kind
+            && call.args.iter().any(|a| a.spread || !a.value.is_plain(self.vars))
+        {
+            self.vars[sym].filled = true;
+        }
         if let Kind::Assign(a) = &e.kind {
+            if let Target::Member(member) = &a.target
+                && let Kind::Member(m) = &member.kind
+                && let Kind::Read(sym) = m.object.kind
+                && a.op != AssignOp::Arithmetic
+                && !a.value.is_plain(self.vars)
+            {
+                self.vars[sym].filled = true;
+            }
             match &a.target {
                 Target::Var(sym, _) if a.op != AssignOp::Arithmetic => {
                     self.store(*sym, &a.value);
@@ -191,9 +282,13 @@ impl Flow<'_> {
 fn is_call(e: &Expr) -> bool {
     match &e.kind {
         Kind::Paren(inner) => is_call(inner),
-        Kind::Call(_) | Kind::Store(_) | Kind::Literal { .. } | Kind::New(_) | Kind::Await(_) => {
-            true
-        }
+        Kind::Call(_)
+        | Kind::Store(_)
+        | Kind::Literal { .. }
+        | Kind::New(_)
+        | Kind::Construct(_)
+        | Kind::Yield(_)
+        | Kind::Await(_) => true,
         _ => false,
     }
 }

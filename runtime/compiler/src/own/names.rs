@@ -66,6 +66,11 @@ impl Names {
         format!("{}t", self.prefix)
     }
 
+    /// What drives a loop, or holds the token of a promise.
+    pub fn driver(&self, n: usize) -> String {
+        format!("{}d{n}", self.prefix)
+    }
+
     /// Set once a closure over a cell got away.
     pub fn escaped(&self) -> String {
         format!("{}e", self.prefix)

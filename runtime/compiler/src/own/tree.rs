@@ -15,8 +15,37 @@ pub(crate) struct Tree {
     pub vars: Vec<Var>,
     /// Every use of a variable: where it stands.
     pub uses: Vec<(Sym, UnitId)>,
+    pub classes: Vec<ClassInfo>,
     /// Direct eval or `with` somewhere: nothing can be known about any variable.
     pub dynamic: bool,
+}
+
+/// Where a class's elements stand, with braces.
+#[derive(Debug)]
+pub(crate) struct ClassInfo {
+    pub inner: Span,
+    pub base: bool,
+    pub constructor: Option<UnitId>,
+    pub fields: Vec<UnitId>,
+    /// It has elements that the pass does not know.
+    pub odd: bool,
+}
+
+impl Tree {
+    /// Instances can be counted: every field that the class defines brings a count.
+    pub fn is_counting(&self, class: &ClassInfo) -> bool {
+        let mut parts = class.fields.iter().chain(&class.constructor).map(|&u| &self.units[u]);
+        // A closure over `this` keeps the instance, which a derived class cannot hold in time.
+        !class.odd
+            && parts.all(|u| {
+                u.left_alone.is_none() && !u.returns && (class.base || !u.this_captured)
+            })
+    }
+
+    /// A closure of its fields or constructor keeps the instance.
+    pub fn keeps_instance(&self, class: &ClassInfo) -> bool {
+        class.fields.iter().chain(&class.constructor).any(|&u| self.units[u].this_captured)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +53,12 @@ pub(crate) enum UnitKind {
     Program,
     Function,
     Arrow,
-    /// A class field's initialiser or a static block.
+    /// A static block: a function in all but name.
     ClassPart,
+    /// A class field's initialiser.
+    Field,
+    /// A parameter's default. `this` and `arguments` are those of its function.
+    Default,
 }
 
 #[derive(Debug)]
@@ -35,6 +68,10 @@ pub(crate) struct Unit {
     pub parent: Option<UnitId>,
     pub is_async: bool,
     pub is_generator: bool,
+    /// A generator with `yield*`: what drives it may not speak to its own body.
+    pub delegates: bool,
+    /// Its parameters can be read through `arguments`.
+    pub uses_arguments: bool,
     /// A derived class's constructor may not touch `this` at entry.
     pub is_constructor: bool,
     /// A constructor whose instances get all their fields from counted stores.
@@ -47,8 +84,16 @@ pub(crate) struct Unit {
     /// arrow with an expression body: the expression's span.
     pub inner: Span,
     pub expression_body: bool,
+    /// Every value that it returns is plain.
+    pub plain_result: bool,
     /// Why the function is left alone.
     pub left_alone: Option<(&'static str, Span)>,
+    /// The parameter that a default is for.
+    pub binds: Option<Sym>,
+    /// `return E` in it: what `new` gives need not be the instance.
+    pub returns: bool,
+    /// A base class's constructor whose instances closures keep.
+    pub keeps_instance: bool,
     /// An arrow inside uses `this`.
     pub this_captured: bool,
     /// Names of function declarations directly in the body.
@@ -109,6 +154,18 @@ pub(crate) struct Var {
     pub destructured: bool,
     /// A rest parameter or the rest of a pattern: a fresh container.
     pub rest: bool,
+    /// A parameter whose default is counted.
+    pub defaulted: bool,
+    /// The function that the variable always holds.
+    pub function: Option<UnitId>,
+    /// The function above gives plain values only.
+    pub plain_calls: bool,
+    /// It may hold what came back from a call that claims nothing.
+    pub unclaimed: bool,
+    /// It gets elements or properties that may be managed.
+    pub filled: bool,
+    /// Holds the promise of a direct call, and is only awaited.
+    pub promise: bool,
     pub in_loop: bool,
     /// Offset at which its declaration has happened.
     pub declared: u32,
@@ -155,8 +212,12 @@ pub(crate) enum Kind {
     },
     /// A class: its parent and computed keys.
     Class(Vec<Expr>),
-    /// `new` and tagged templates: like `Store`, but the first operand is what is called.
+    /// A tagged template: like `Store`, but the first operand is what is called.
     New(Vec<Expr>),
+    /// `new C(...)`.
+    Construct(Box<Call>),
+    /// `yield v`; `yield*` is a `Store`.
+    Yield(Option<Box<Expr>>),
     Call(Box<Call>),
     Member(Box<Member>),
     Assign(Box<Assign>),
@@ -298,6 +359,8 @@ pub(crate) enum Over {
     Keys,
     /// A simple pattern takes elements, which are retained as they come.
     Values,
+    /// The same, awaited.
+    Awaited,
     /// Elements, asynchronous or taken apart by code, that go uncounted.
     Uncounted,
 }
@@ -328,6 +391,14 @@ impl Expr {
         match &self.kind {
             Kind::Plain | Kind::Operator(_) | Kind::Inspect(_) | Kind::Function(_) => true,
             Kind::Read(sym) => vars[*sym].managed_values == 0 && vars[*sym].is_simple(),
+            // Nobody claims what comes back, so it needs no counting.
+            Kind::Construct(call) => matches!(call.callee.kind, Kind::Global),
+            Kind::Call(call) => match &call.callee.kind {
+                Kind::Global => true,
+                Kind::Member(m) => matches!(m.object.kind, Kind::Global) && m.computed.is_none(),
+                Kind::Read(sym) => vars[*sym].plain_calls,
+                _ => false,
+            },
             Kind::Paren(inner) => inner.is_plain(vars),
             Kind::Sequence(list) => list.last().is_none_or(|e| e.is_plain(vars)),
             Kind::Literal { items, .. } => {
@@ -340,6 +411,21 @@ impl Expr {
                 AssignOp::Simple => a.value.is_plain(vars),
                 AssignOp::Logical(_) => false,
             },
+            _ => false,
+        }
+    }
+
+    /// Plain without the help of a call whose result nobody claims.
+    pub fn is_bare(&self, vars: &[Var]) -> bool {
+        match &self.kind {
+            Kind::Plain | Kind::Operator(_) | Kind::Inspect(_) | Kind::Function(_) => true,
+            Kind::Read(sym) => !vars[*sym].unclaimed,
+            Kind::Paren(inner) => inner.is_bare(vars),
+            Kind::Sequence(list) => list.last().is_none_or(|e| e.is_bare(vars)),
+            Kind::Literal { items, .. } => items.iter().all(|i| i.value.is_bare(vars)),
+            Kind::Conditional(parts) => parts[1].is_bare(vars) && parts[2].is_bare(vars),
+            Kind::Logical(_, parts) => parts.iter().all(|e| e.is_bare(vars)),
+            Kind::Assign(a) => a.op == AssignOp::Arithmetic || a.value.is_bare(vars),
             _ => false,
         }
     }
@@ -360,7 +446,8 @@ impl Expr {
             | Kind::New(list)
             | Kind::Sequence(list) => list.iter().for_each(visit),
             Kind::Literal { items, .. } => items.iter().for_each(|i| visit(&i.value)),
-            Kind::Call(call) => {
+            Kind::Yield(value) => value.iter().for_each(|e| visit(e)),
+            Kind::Call(call) | Kind::Construct(call) => {
                 visit(&call.callee);
                 call.args.iter().for_each(|a| visit(&a.value));
             }
@@ -380,13 +467,6 @@ impl Expr {
 }
 
 impl Target {
-    pub fn is_simple(&self) -> bool {
-        match self {
-            Self::Pattern(pattern) => pattern.is_simple(),
-            _ => true,
-        }
-    }
-
     pub fn children<'t>(&'t self, visit: &mut dyn FnMut(&'t Expr)) {
         match self {
             Self::Var(..) | Self::Global => {}
@@ -406,6 +486,8 @@ impl Expr {
             self.kind,
             Kind::Call(_)
                 | Kind::New(_)
+                | Kind::Construct(_)
+                | Kind::Yield(_)
                 | Kind::Assign(_)
                 | Kind::Await(_)
                 | Kind::Store(_)
@@ -417,6 +499,14 @@ impl Expr {
 }
 
 impl Var {
+    /// Nothing replaces its first value.
+    pub fn is_stable(&self) -> bool {
+        !self.imported
+            && !self.exposed
+            && (self.kind == VarKind::Const
+                || self.assigned == 0 && !self.pattern && !self.redeclared)
+    }
+
     /// Every store to it is an ordinary assignment in code that the pass handles.
     pub fn is_simple(&self) -> bool {
         matches!(self.kind, VarKind::Let | VarKind::Const | VarKind::Var)

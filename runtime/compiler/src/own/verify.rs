@@ -399,7 +399,7 @@ impl Walk<'_> {
     fn binds(&self, call: &Call, slot: Sym) -> bool {
         let Some(first) = call.args.first() else { return false };
         match (self.operation(call), &first.value.kind) {
-            (Some("hold" | "lit"), Kind::Read(sym)) => {
+            (Some("hold" | "lit" | "arg"), Kind::Read(sym)) => {
                 self.names.beside(self.name(slot)) == Some(self.name(*sym))
             }
             (Some("put"), Kind::Call(inner)) => self.binds(inner, slot),

@@ -1,6 +1,8 @@
 // A small stand-in for the library "mlrun": enough operations for the programs of the tests, on
 // plain arrays, with counted handles that complain when they are used after their release.
 
+import { types } from "node:util";
+
 import { adopt, configure, drop, given, own } from "../../../../js/00_ownership.js";
 
 let live = 0;
@@ -206,5 +208,5 @@ function died(container) {
 configure({
   dead: (what) => violate(`container ${what}`), died,
   is: Tensor.is, shared: Tensor.isShared, share: Tensor.share, retain: Tensor.retain, release: Tensor.release,
-  operations: follows, lends,
+  operations: follows, lends, isProxy: types.isProxy,
 });
