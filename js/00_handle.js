@@ -616,6 +616,7 @@ configure({
   lends,
   prototype: Tensor.prototype,
   ours: (f) => op_own_is(f),
+  isProxy: core.isProxy,
   module: (f) => {
     if (modules === null) ops.op_own_module(f);
     else modules.push(f);

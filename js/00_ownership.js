@@ -6,6 +6,8 @@
 
 let counts;
 let register;
+// Containers that are in flight with the register's value; until it is claimed they give up nothing.
+let lifted;
 
 /**
  * `is(v)`: v is a live or released handle. `shared(v)`, `share(v)`: its sticky flag. `retain(v)`;
@@ -19,6 +21,7 @@ export function configure(hooks) {
 /** Called by every tensor operation with its result. */
 export function given(v) {
   register = v;
+  lifted = undefined;
   return v;
 }
 
@@ -77,11 +80,27 @@ class Given {
 class Stamp extends Given {
   #rc = 1;
   #shared = false;
+  /** How often it was handed out and not claimed yet: what it held then others may have seen. */
+  #flights = 0;
+  /** It may hold containers. */
+  #deep = false;
   static has(v) {
     return #rc in v;
   }
   static isShared(v) {
     return v.#shared;
+  }
+  static isFlying(v) {
+    return v.#flights > 0;
+  }
+  static fly(v, by) {
+    v.#flights += by;
+  }
+  static isDeep(v) {
+    return v.#deep;
+  }
+  static deepen(v) {
+    v.#deep = true;
   }
   static share(v) {
     v.#shared = true;
@@ -134,30 +153,62 @@ function release(v) {
   }
 }
 
+const isContainer = (v) => !counts.is(v);
+
+/** `v` and containers below it leave for whoever gets hold of them. */
+function lift(v) {
+  const list = [v];
+  for (let i = 0; i < list.length; i++) {
+    if (!Stamp.isDeep(list[i])) continue;
+    children(list[i], (child) => {
+      if (counted(child) && isContainer(child) && !list.includes(child)) list.push(child);
+    });
+  }
+  for (const c of list) Stamp.fly(c, 1);
+  return list;
+}
+
+/** The register's value arrived. */
+function claimed() {
+  register = undefined;
+  if (lifted === undefined) return;
+  for (const c of lifted) Stamp.fly(c, -1);
+  lifted = undefined;
+}
+
 /** Takes over the count that `f` gave with `v`, or retains. */
 export function own(v, f) {
   if (transfer !== undefined || frame !== undefined) {
     if (settle(v, f)) return v;
   }
   if (!counted(v)) return v;
-  const mine = v === register && compiled(f);
-  register = undefined;
-  if (!mine) retain(v);
+  if (v === register && compiled(f)) {
+    claimed();
+  } else {
+    register = undefined;
+    retain(v);
+  }
   return v;
 }
 
 /** `own` for a callee that is known to follow the protocol. */
 export function took(v) {
   if (!counted(v)) return v;
-  const mine = v === register;
-  register = undefined;
-  if (!mine) retain(v);
+  if (v === register) {
+    claimed();
+  } else {
+    register = undefined;
+    retain(v);
+  }
   return v;
 }
 
 /** `ignore` for a callee that is known to follow the protocol. */
 export function lose(v) {
-  if (v !== undefined && v === register && counted(v)) release(v);
+  if (v !== undefined && v === register && counted(v)) {
+    claimed();
+    release(v);
+  }
   register = undefined;
   return v;
 }
@@ -176,9 +227,11 @@ export function ignore(v, f) {
       return v;
     }
   }
-  const mine = v !== undefined && v === register && counted(v) && compiled(f);
+  if (v !== undefined && v === register && counted(v) && compiled(f)) {
+    claimed();
+    release(v);
+  }
   register = undefined;
-  if (mine) release(v);
   return v;
 }
 
@@ -187,17 +240,8 @@ export function tail(v, f) {
   if (transfer !== undefined || frame !== undefined) {
     if (settle(v, f)) return give(v);
   }
-  if (register !== undefined && (register !== v || !compiled(f))) {
-    register = undefined;
-    if (counted(v)) {
-      retain(v);
-      register = v;
-    }
-  } else if (register === undefined && counted(v)) {
-    retain(v);
-    register = v;
-  }
-  return v;
+  if (register !== undefined && (register !== v || !compiled(f))) return lend(v);
+  return register === undefined ? lend(v) : v;
 }
 
 /** A borrowed value gets a count of its own. */
@@ -220,13 +264,21 @@ export function put(v, old) {
 
 /** Hands a slot's count to the caller: `give(x, slot = void 0)`. */
 export function give(v) {
-  register = counted(v) ? v : undefined;
+  lifted = undefined;
+  if (counted(v)) {
+    register = v;
+    if (isContainer(v)) lifted = lift(v);
+  } else {
+    register = undefined;
+  }
   return v;
 }
 
 /** A value that was given stays given, whatever ran since. */
 export function again(v) {
-  if (v !== undefined) register = v;
+  if (v === undefined || register === v) return;
+  register = v;
+  lifted = undefined;
 }
 
 /** Hands a borrowed value to the caller with a count of its own. */
@@ -236,7 +288,7 @@ export function lend(v) {
 
 /** Hands a slot's count to a promise: nobody claims it. */
 export function leave(v) {
-  return v;
+  return share(v);
 }
 
 // A token carries the count of what an asynchronous function completes with to the `await` that
@@ -317,7 +369,9 @@ export function lit(v) {
   }
   new Stamp(v);
   children(v, (child) => {
-    if (counted(child)) retain(child);
+    if (!counted(child)) return;
+    retain(child);
+    if (isContainer(child)) Stamp.deepen(v);
   });
   return v;
 }
@@ -325,6 +379,7 @@ export function lit(v) {
 /** Stamps a container of the library that owns what it holds. */
 export function adopt(v) {
   new Stamp(v);
+  Stamp.deepen(v);
   return v;
 }
 
@@ -364,21 +419,21 @@ export function fresh(v, t) {
 export function made(v, target) {
   const t = birthToken;
   birthToken = undefined;
+  // An instance that other code makes is never counted.
+  if (t === undefined || t.target !== target) return;
   for (let c = target; c !== Function.prototype; c = getPrototypeOf(c)) {
     if (c === null || !compiled(c)) return;
   }
   if (Stamp.has(v)) return;
   new Stamp(v);
-  if (t !== undefined && t.target === target) t.value = v;
+  Stamp.deepen(v);
+  t.value = v;
 }
 
 /** A field's first value: its count goes to the field. */
 export function field(v) {
   if (!counted(v)) return v;
-  const mine = v === register;
-  register = undefined;
-  if (!mine) retain(v);
-  return v;
+  return took(v);
 }
 
 // Counts of parameters' defaults, until the function takes them.
@@ -428,16 +483,23 @@ export function store(o, key, v) {
       share(o);
       return share(v);
     }
-    if (counted(v)) retain(v);
+    taken(o, v);
     return v;
   }
   if (!("value" in property) || !property.writable) {
     share(o);
     return share(v);
   }
-  if (counted(v)) retain(v);
-  if (counted(property.value)) release(property.value);
+  taken(o, v);
+  if (counted(property.value) && !Stamp.isFlying(o)) release(property.value);
   return v;
+}
+
+/** A container keeps `v`. */
+function taken(container, v) {
+  if (!counted(v)) return;
+  retain(v);
+  if (isContainer(v)) Stamp.deepen(container);
 }
 
 const arrayIterator = Array.prototype[Symbol.iterator];
@@ -610,8 +672,8 @@ const results = new Map([
 
 /** Array methods without callbacks: what they do with operands. */
 const arrays = new Map([
-  [A.push, (operands) => operands.forEach(hold)],
-  [A.unshift, (operands) => operands.forEach(hold)],
+  [A.push, (operands, o) => operands.forEach((v) => taken(o, v))],
+  [A.unshift, (operands, o) => operands.forEach((v) => taken(o, v))],
   [A.pop, () => {}], [A.shift, () => {}], [A.slice, () => {}], [A.concat, () => {}],
   [A.includes, () => {}], [A.indexOf, () => {}], [A.at, () => {}],
 ]);
@@ -645,7 +707,7 @@ class Results {
   finish(v) {
     const same = Array.isArray(v) && !Stamp.has(v) && v.length === this.#values.length &&
       this.#values.every((x, i) => x === v[i]);
-    if (same) new Stamp(v);
+    if (same) adopt(v);
     return same;
   }
 }
@@ -660,6 +722,7 @@ function holding(f, callback) {
       register = undefined;
       const result = apply(callback, this, [element, index, array]);
       const owned = register !== undefined && register === result && counted(result);
+      if (owned) claimed();
       register = undefined;
       mine.take(element, result, owned);
       if (owned && f !== A.map) release(result);
@@ -689,6 +752,7 @@ function folding(callback) {
       register = undefined;
       const result = apply(callback, undefined, [before, element, index, array]);
       const given = register !== undefined && register === result && counted(result);
+      if (given) claimed();
       register = undefined;
       if (!given) hold(result);
       mine.value = result;
@@ -702,7 +766,7 @@ function folding(callback) {
   };
 }
 
-const ordinary = (v) => Array.isArray(v) && getPrototypeOf(v) === A && !Object.hasOwn(v, "constructor") &&
+const ordinary = (v) => Array.isArray(v) && !Stamp.isFlying(v) && getPrototypeOf(v) === A && !Object.hasOwn(v, "constructor") &&
   A.constructor === Array;
 
 /** A method of a receiver that may be counted: `askFetched` for builtins that are known. */
@@ -712,7 +776,7 @@ export function askOn(f, text, receiver, ...operands) {
   if (typeof f === "function" && counted(receiver) && Stamp.has(receiver) && ordinary(receiver)) {
     const effect = arrays.get(f);
     if (effect !== undefined) {
-      effect(operands);
+      effect(operands, receiver);
       if (results.has(f)) transfer = f;
       return last;
     }

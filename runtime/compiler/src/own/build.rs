@@ -531,12 +531,7 @@ impl<'a> Builder<'a> {
     }
 
     /// An expression as a function of its own.
-    fn part(
-        &mut self,
-        kind: UnitKind,
-        at: oxc::span::Span,
-        value: &'a Expression<'a>,
-    ) -> UnitId {
+    fn part(&mut self, kind: UnitKind, at: oxc::span::Span, value: &'a Expression<'a>) -> UnitId {
         let unit = self.open(kind, at, (at.start, at.end));
         self.tree.units[unit].expression_body = true;
         let value = self.expr(value);

@@ -382,6 +382,9 @@ impl<'t> Inserter<'t> {
             let take = if alone { "dflt" } else { "field" };
             open.insert_str(0, &format!("{}(", self.own(take)));
             close.push(')');
+        } else if self.unit.kind == UnitKind::Field && !e.is_bare(&self.tree.vars) {
+            open.insert_str(0, &format!("{}(", self.own("hold")));
+            close.push(')');
         }
         self.wrap(whole, self.unit.inner, &open, &close);
     }
@@ -1285,7 +1288,7 @@ impl<'t> Inserter<'t> {
         let lend = if done {
             format!("{}({}, ", self.own("pass"), self.names.token())
         } else if self.unit.is_async {
-            format!("{}(", self.own("hold"))
+            format!("{}(", self.own("share"))
         } else {
             format!("{}(", self.own("lend"))
         };
@@ -1346,7 +1349,8 @@ impl<'t> Inserter<'t> {
                     let pre = format!("{done}({}, {lit}(", self.names.token());
                     self.wrap(n, e.span, &pre, "))");
                 } else if self.unit.is_async {
-                    self.wrap(n, e.span, &format!("{lit}("), ")");
+                    let share = self.own("share");
+                    self.wrap(n, e.span, &format!("{share}({lit}("), "))");
                 } else {
                     self.wrap(n, e.span, &format!("{}({lit}(", self.own("give")), "))");
                 }
@@ -1475,14 +1479,11 @@ impl<'t> Inserter<'t> {
     /// `o.p = V`: the container retains the new value and gives up the old one.
     fn store_member(&mut self, m: &'t Member, value: &'t Expr) {
         let private = m.name.as_ref().is_some_and(|n| n.starts_with('#'));
-        let empties = matches!(
-            self.source.get(value.span.start as usize..value.span.end as usize),
-            Some("null" | "undefined" | "void 0")
-        );
+        let empties = self.is_empty(value);
         if private && matches!(m.object.kind, Kind::This) && self.counts_private {
             return self.store_private(m, value);
         }
-        if private || m.is_super || (value.is_plain(&self.tree.vars) && !empties) {
+        if private || m.is_super || (value.is_bare(&self.tree.vars) && !empties) {
             self.member(m);
             return self.share(value);
         }
@@ -1513,16 +1514,34 @@ impl<'t> Inserter<'t> {
         self.wrap(n, value.span, &pre, ")");
     }
 
+    fn is_empty(&self, e: &Expr) -> bool {
+        matches!(
+            self.source.get(e.span.start as usize..e.span.end as usize),
+            Some("null" | "undefined" | "void 0")
+        )
+    }
+
     /// `this.#p = V`: only code of the class sees the place, which holds a count.
     fn store_private(&mut self, m: &Member, value: &'t Expr) {
         if is_definition(value) {
             return self.value(value);
         }
+        let bare = value.is_bare(&self.tree.vars);
+        if bare && !self.is_empty(value) {
+            return self.value(value);
+        }
         let n = self.next();
+        let (swap, hold) = (self.own("swap"), self.own("hold"));
         let name = m.name.as_deref().unwrap_or_default();
+        let old = format!("{name} in this ? this.{name} : void 0");
+        if bare || value.is_plain(&self.tree.vars) {
+            self.value(value);
+            let close = format!("), {old})");
+            return self.wrap(n, value.span, &format!("{swap}({hold}("), &close);
+        }
         let temp = self.held_in_temp(value).text.unwrap_or_default();
-        let post = format!(", {name} in this ? this.{name} : void 0, {temp} = void 0)");
-        self.wrap(n, value.span, &format!("{}(", self.own("swap")), &post);
+        let post = format!(", {old}, {temp} = void 0)");
+        self.wrap(n, value.span, &format!("{swap}("), &post);
     }
 
     /// `const p = f(x)`, where `p` is only awaited: the token waits beside it.
@@ -1797,11 +1816,8 @@ impl<'t> Inserter<'t> {
         let n = self.next();
         let mut check = !named.is_empty();
         for (i, a) in call.args.iter().enumerate() {
-            let operand = if a.spread {
-                self.spread_argument(&a.value)
-            } else {
-                self.held(&a.value)
-            };
+            let operand =
+                if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
             check |= operand.check;
             if i + 1 < count
                 && operand.check

@@ -37,9 +37,8 @@ impl Tree {
         let mut parts = class.fields.iter().chain(&class.constructor).map(|&u| &self.units[u]);
         // A closure over `this` keeps the instance, which a derived class cannot hold in time.
         !class.odd
-            && parts.all(|u| {
-                u.left_alone.is_none() && !u.returns && (class.base || !u.this_captured)
-            })
+            && parts
+                .all(|u| u.left_alone.is_none() && !u.returns && (class.base || !u.this_captured))
     }
 
     /// A closure of its fields or constructor keeps the instance.

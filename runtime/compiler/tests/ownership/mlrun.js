@@ -134,6 +134,7 @@ for (const [name, f] of Object.entries(operations)) {
   Object.defineProperty(Tensor.prototype, name, { value: method, writable: true, configurable: true });
   follows.add(method);
 }
+follows.add(Object.getOwnPropertyDescriptor(Tensor.prototype, "T").get);
 const plain = {
   item() { return Tensor.data(this)[0]; },
   toArray() { return nested(Tensor.shape(this), Tensor.data(this)); },
@@ -208,5 +209,6 @@ function died(container) {
 configure({
   dead: (what) => violate(`container ${what}`), died,
   is: Tensor.is, shared: Tensor.isShared, share: Tensor.share, retain: Tensor.retain, release: Tensor.release,
+  prototype: Tensor.prototype,
   operations: follows, lends, isProxy: types.isProxy,
 });

@@ -1,0 +1,24 @@
+import { full } from "mlrun";
+const { print } = globalThis.harness;
+const T = (n = 1) => full([2], n);
+const max = Math.max;
+const stash = [];
+let kept = T(3);
+Math.max = (x) => x;
+const through = (t) => { const v = Math.max(t); stash.push(v); return v; };
+const use = () => { const x = through(T(6)); return x.add(1); };
+print(use());
+print(stash[0]);
+class Box { v = Math.max(kept); #w = Math.max(kept); w() { this.#w = Math.max(kept); this.#w = null; return kept; } }
+const one = new Box(), two = new Box();
+one.v = null;
+two.v = null;
+print(one.w());
+print(two.w());
+const o = { v: null }, q = { v: null };
+o.v = Math.max(kept);
+q.v = Math.max(kept);
+o.v = null;
+q.v = null;
+print(kept);
+Math.max = max;
