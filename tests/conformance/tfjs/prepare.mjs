@@ -41,4 +41,4 @@ selected.forEach((name, i) => {
 });
 lines.push("await finish();", "");
 writeFileSync(join(out, "run.js"), lines.join("\n"));
-for (const name of ["tf.js", "jasmine.js", "excluded.js"]) copyFileSync(join(here, name), join(out, name));
+for (const name of ["tf.js", "nn.js", "tensors.js", "jasmine.js", "excluded.js"]) copyFileSync(join(here, name), join(out, name));

@@ -64,28 +64,24 @@ pub fn write_tensor(t: &Tensor, out: &mut dyn Write) -> io::Result<()> {
         outer -= 1;
         run *= shape[outer];
     }
-    let base = t.storage.as_ptr();
-    let mut buffer: Vec<u8> = Vec::new();
+    // The dimension around the pieces has a loop of its own.
+    let (pieces, stride) = if outer > 0 { (shape[outer - 1], strides[outer - 1]) } else { (1, 0) };
+    outer = outer.saturating_sub(1);
+    let mut gather = Gather { out, buffer: Vec::new(), piece: run * size, pieces };
     let mut index = vec![0; outer];
     let mut at = *offset as isize;
     loop {
-        // SAFETY: a layout's elements lie within the tensor's storage, `run` of them one behind
-        // the other from `at` on; every storage is written before a handle to it is given out.
-        let piece =
-            unsafe { std::slice::from_raw_parts(base.offset(at * size as isize), run * size) };
-        if buffer.is_empty() && piece.len() >= CHUNK {
-            out.write_all(piece)?;
-        } else {
-            buffer.extend_from_slice(piece);
-            if buffer.len() >= CHUNK {
-                out.write_all(&buffer)?;
-                buffer.clear();
-            }
+        // SAFETY: a layout's elements lie within the tensor's storage: at each step `pieces`
+        // pieces of `run` elements from `at` on, `stride` elements apart; every storage is
+        // written before a handle to it is given out.
+        unsafe {
+            let base = t.storage.as_ptr().offset(at * size as isize);
+            gather.row(base, stride * size as isize)?;
         }
         let mut dim = outer;
         loop {
             if dim == 0 {
-                return out.write_all(&buffer);
+                return gather.out.write_all(&gather.buffer);
             }
             dim -= 1;
             index[dim] += 1;
@@ -95,6 +91,69 @@ pub fn write_tensor(t: &Tensor, out: &mut dyn Write) -> io::Result<()> {
             }
             at -= strides[dim] * shape[dim] as isize;
             index[dim] = 0;
+        }
+    }
+}
+
+/// Pieces of equal size on their way into a file.
+struct Gather<'a> {
+    out: &'a mut dyn Write,
+    buffer: Vec<u8>,
+    /// Bytes of one piece.
+    piece: usize,
+    pieces: usize,
+}
+
+impl Gather<'_> {
+    /// Takes the pieces from `base` on, `stride` bytes apart.
+    ///
+    /// # Safety
+    /// All bytes of these pieces can be read.
+    unsafe fn row(&mut self, base: *const u8, stride: isize) -> io::Result<()> {
+        let most = (CHUNK / self.piece).max(1);
+        let mut done = 0;
+        while done < self.pieces {
+            let n = (self.pieces - done).min(most);
+            // SAFETY: the caller's promise; `done + n` is at most the number of pieces.
+            unsafe {
+                let from = base.offset(done as isize * stride);
+                match self.piece {
+                    1 => self.elements::<1>(from, stride, n),
+                    2 => self.elements::<2>(from, stride, n),
+                    4 => self.elements::<4>(from, stride, n),
+                    8 => self.elements::<8>(from, stride, n),
+                    piece => {
+                        for i in 0..n as isize {
+                            let from = from.offset(i * stride);
+                            let bytes = std::slice::from_raw_parts(from, piece);
+                            if self.buffer.is_empty() && piece >= CHUNK {
+                                self.out.write_all(bytes)?;
+                            } else {
+                                self.buffer.extend_from_slice(bytes);
+                            }
+                        }
+                    }
+                }
+            }
+            if self.buffer.len() >= CHUNK {
+                self.out.write_all(&self.buffer)?;
+                self.buffer.clear();
+            }
+            done += n;
+        }
+        Ok(())
+    }
+
+    /// Takes `n` single elements of `N` bytes.
+    ///
+    /// # Safety
+    /// As for [`Gather::row`].
+    unsafe fn elements<const N: usize>(&mut self, from: *const u8, stride: isize, n: usize) {
+        let old = self.buffer.len();
+        self.buffer.resize(old + n * N, 0);
+        for (i, place) in self.buffer[old..].as_chunks_mut::<N>().0.iter_mut().enumerate() {
+            // SAFETY: the caller's promise; arrays of bytes need no alignment.
+            *place = unsafe { *from.offset(i as isize * stride).cast::<[u8; N]>() };
         }
     }
 }
