@@ -1,6 +1,7 @@
 // A tensor as text, in the manner of PyTorch's print: at most 1,000 elements, else the edges.
 
 import { addMethods, isTensor } from "ext:mlrun_tensor/00_handle.js";
+import { concat } from "ext:mlrun_tensor/00_shape.js";
 
 const PRECISION = 4;
 const THRESHOLD = 1000;
@@ -33,20 +34,14 @@ function edges(n, summarise) {
   return { head: EDGE, tail: EDGE };
 }
 
-/** Elements that will be shown, in order. */
-function shown(data, shape, summarise, dim = 0, offset = 0, out = []) {
-  if (dim === shape.length) {
-    out.push(data[offset]);
-    return out;
-  }
-  let step = 1;
-  for (let i = dim + 1; i < shape.length; i++) step *= shape[i];
-  const { head, tail } = edges(shape[dim], summarise);
-  for (let i = 0; i < head; i++) shown(data, shape, summarise, dim + 1, offset + i * step, out);
-  for (let i = shape[dim] - tail; i < shape[dim]; i++) {
-    shown(data, shape, summarise, dim + 1, offset + i * step, out);
-  }
-  return out;
+/** The part of `t` that will be shown: views of edges, joined, so that nothing large is copied. */
+function shown(t, summarise, dim = 0) {
+  if (dim === t.ndim) return t;
+  const { head, tail } = edges(t.shape[dim], summarise);
+  if (tail === 0) return shown(t, summarise, dim + 1);
+  const first = shown(t.narrow(dim, 0, head), summarise, dim + 1);
+  const last = shown(t.narrow(dim, t.shape[dim] - tail, tail), summarise, dim + 1);
+  return concat([first, last], dim);
 }
 
 function row(cells, gap, indent) {
@@ -90,8 +85,8 @@ export function format(t) {
     body = "[]";
     if (shape.length !== 1) tags.push(`size=(${shape.join(", ")})`);
   } else {
-    const data = Array.from(t.toTypedArray(), (v) => dtype === "bool" ? v !== 0 : v);
-    const values = shown(data, shape, summarise);
+    const part = summarise ? shown(t.detach(), true) : t;
+    const values = Array.from(part.toTypedArray(), (v) => dtype === "bool" ? v !== 0 : v);
     const style = numberStyle(values.filter((v) => typeof v === "number"), dtype);
     const texts = values.map(style);
     const width = shape.length === 0 ? 0 : Math.max(...texts.map((s) => s.length));

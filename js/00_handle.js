@@ -23,6 +23,7 @@ import { adopt, borrowed, configure, given, tail } from "ext:mlrun_tensor/00_own
 const {
   ArrayIsArray,
   ArrayPrototypeFill,
+  BigInt64Array,
   Float64Array,
   NumberPrototypeToString,
   ObjectFreeze,
@@ -51,6 +52,7 @@ const NURSERY = 512;
 
 // Numbers that calls exchange with the native side; see ext/tensor/src/call.rs.
 export const numbers = new Float64Array(8192);
+const bigs = new BigInt64Array(numbers.buffer);
 let bytes;
 let trackedBytes;
 
@@ -75,6 +77,14 @@ export function bindOps() {
   }
   bytes = new Uint8Array(numbers.buffer);
   trackedBytes = new Uint8Array(trackedIds.buffer);
+}
+
+/** Puts `wrap(op)` in place of the ops that record gradients. */
+export function rebindOps(wrap) {
+  op_tensor_unary = wrap(ops.op_tensor_unary);
+  op_tensor_binary = wrap(ops.op_tensor_binary);
+  op_tensor_binary_scalar = wrap(ops.op_tensor_binary_scalar);
+  op_tensor_call = wrap(ops.op_tensor_call);
 }
 
 export const buffer = () => bytes;
@@ -107,7 +117,10 @@ export class Tensor {
   }
 
   static {
-    idOf = (t) => t.#id;
+    idOf = (t) => {
+      if (!isTensor(t)) throw new TypeError(`a tensor's method was called on ${describe(t)}, expected a tensor`);
+      return t.#id;
+    };
     isTensor = (t) => typeof t === "object" && t !== null && #id in t;
     counting = {
       is: (t) => #id in t,
@@ -129,6 +142,7 @@ export class Tensor {
       },
     };
     metaOf = (t) => {
+      idOf(t);
       const n = op_tensor_meta(t.#id, bytes);
       t.#dtype = DTYPES[numbers[0]];
       const shape = [];
@@ -137,11 +151,11 @@ export class Tensor {
     };
     shapeOf = (t) => {
       // A disposed tensor's shape is an error too, so that its use never goes unnoticed.
-      if (t.#shape === null || t.#id <= 0) metaOf(t);
+      if (!isTensor(t) || t.#shape === null || t.#id <= 0) metaOf(t);
       return t.#shape;
     };
     dtypeOf = (t) => {
-      if (t.#shape === null || t.#id <= 0) metaOf(t);
+      if (!isTensor(t) || t.#shape === null || t.#id <= 0) metaOf(t);
       return t.#dtype;
     };
   }
@@ -168,14 +182,14 @@ export class Tensor {
     return n;
   }
   get requiresGrad() {
-    op_tensor_meta(this.#id, bytes);
+    op_tensor_meta(idOf(this), bytes);
     return (numbers[1] & 1) !== 0;
   }
   set requiresGrad(on) {
-    ops.op_tensor_requires_grad(this.#id, !!on);
+    ops.op_tensor_requires_grad(idOf(this), !!on);
   }
   get isLeaf() {
-    op_tensor_meta(this.#id, bytes);
+    op_tensor_meta(idOf(this), bytes);
     return (numbers[1] & 2) !== 0;
   }
 
@@ -357,7 +371,7 @@ function withOperand(name, value, use) {
     }
     id = op_tensor_fill_big(value);
   } else if (typeof value === "boolean") {
-    put(0, []);
+    put(name, 0, []);
     attrs(0, [0, value ? 1 : 0, 9]);
     op_tensor_call(ROWS.full, 0, 3, bytes);
     id = numbers[0];
@@ -377,7 +391,7 @@ export const ROWS = {};
 const rowNames = core.ops.op_tensor_rows();
 for (let i = 0; i < rowNames.length; i++) ROWS[rowNames[i]] = i;
 
-function put(at, args) {
+function put(name, at, args) {
   for (let i = 0; i < args.length; i++) {
     const a = args[i];
     if (typeof a === "number") {
@@ -389,6 +403,10 @@ function put(at, args) {
     } else if (typeof a === "boolean") {
       numbers[at++] = 3;
       numbers[at++] = a ? 1 : 0;
+    } else if (typeof a === "bigint") {
+      if (BigInt.asIntN(64, a) !== a) throw new RangeError(`${name}: ${a} does not fit in int64`);
+      numbers[at++] = 4;
+      bigs[at++] = a;
     } else {
       numbers[at++] = 1;
       numbers[at++] = idOf(a);
@@ -411,12 +429,12 @@ function callRaw(name, args, values) {
   if (n > numbers.length) {
     throw new RangeError(`${name}: got too many arguments (${n}), expected at most ${numbers.length}`);
   }
-  attrs(put(0, args), values);
+  attrs(put(name, 0, args), values);
   try {
     return op_tensor_call(ROWS[name], args.length, values.length, bytes);
   } catch (e) {
     return afterCollection(e, () => {
-      attrs(put(0, args), values);
+      attrs(put(name, 0, args), values);
       return op_tensor_call(ROWS[name], args.length, values.length, bytes);
     });
   }

@@ -20,6 +20,16 @@ const DTYPE_OF = {
   Float16Array: "float16",
 };
 
+/** Whole numbers that narrow integer dtypes hold. */
+const RANGES = {
+  int8: [-128, 127], uint8: [0, 255], int16: [-32768, 32767], int32: [-2147483648, 2147483647],
+};
+
+function unfit(i, value, dtype) {
+  const range = RANGES[dtype] ? `${RANGES[dtype][0]} to ${RANGES[dtype][1]}` : "-2^63 to 2^63 - 1";
+  return new RangeError(`tensor: element ${i} is ${value}, which does not fit in ${dtype}, expected ${range}`);
+}
+
 const OPTIONS = ["dtype", "device", "requiresGrad"];
 
 function checkDevice(op, device) {
@@ -112,16 +122,24 @@ function fromFlat(flat, shape, dtype) {
   if (want === "int64") {
     array = BigInt64Array.from(flat, (v, i) => {
       if (typeof v === "bigint") {
-        if (BigInt.asIntN(64, v) !== v) throw new RangeError(`tensor: element ${i} does not fit in int64, got ${v}`);
+        if (BigInt.asIntN(64, v) !== v) throw unfit(i, v, want);
         return v;
       }
-      if (typeof v === "number" && !Number.isFinite(v)) {
-        throw new RangeError(`tensor: element ${i} is ${v}, which int64 cannot hold`);
-      }
+      if (!(Math.abs(v) < 2 ** 63)) throw unfit(i, v, want);
       return BigInt(Math.trunc(Number(v)));
     });
   } else if (want === "bool") {
-    array = Uint8Array.from(flat, (v) => (v ? 1 : 0));
+    array = Uint8Array.from(flat, (v) => (v == 0 ? 0 : 1));
+  } else if (RANGES[want] !== undefined) {
+    const [least, most] = RANGES[want];
+    array = ARRAYS[want].from(flat, (given, i) => {
+      const v = Number(given), whole = Math.trunc(v);
+      // Whole negative numbers wrap in unsigned types, as in PyTorch.
+      if (!(whole >= (least === 0 && whole === v ? -most : least) && whole <= most) || (least === 0 && v <= -1 && whole !== v)) {
+        throw unfit(i, given, want);
+      }
+      return whole;
+    });
   } else {
     const Type = ARRAYS[want] ?? Float32Array;
     array = Type.from(flat, Number);
@@ -191,7 +209,7 @@ export function full(shape, value, given) {
 function constant(op, value) {
   return (shape, given) => {
     const opts = options(op, given, OPTIONS);
-    return finish(call("full", [], [...shapeArg(op, shape), value, dtypeOption(op, opts, "float32")]), opts);
+    return finish(call(op, [], [...shapeArg(op, shape), value, dtypeOption(op, opts, "float32")]), opts);
   };
 }
 export const zeros = constant("zeros", 0);
@@ -208,7 +226,10 @@ export function arange(start, end, step, given) {
   if (from === undefined || ![from, to, by].every(Number.isFinite) || by === 0) {
     throw new TypeError(`arange: expected finite start and end and a step that is not 0, got ${bounds.join(", ")}`);
   }
-  const n = Math.max(0, Math.ceil((to - from) / by));
+  if ((to - from) / by < 0) {
+    throw new RangeError(`arange: a step of ${by} does not lead from ${from} to ${to}`);
+  }
+  const n = Math.ceil((to - from) / by);
   const whole = [from, to, by].every(Number.isInteger);
   const dtype = dtypeOption("arange", opts, whole ? "int64" : "float32");
   return finish(call("arange", [], [from, by, n, dtype]), opts);
@@ -217,9 +238,12 @@ export function arange(start, end, step, given) {
 /** `steps` numbers from start to end, both included. */
 export function linspace(start, end, steps, given) {
   const opts = options("linspace", given, OPTIONS);
-  integer("linspace", "steps", steps);
+  if (integer("linspace", "steps", steps) < 0) throw new RangeError(`linspace: steps must be 0 or more, got ${steps}`);
+  if (!Number.isFinite(start) || !Number.isFinite(end)) {
+    throw new TypeError(`linspace: start and end must be finite numbers, got ${describe(start)} and ${describe(end)}`);
+  }
   const by = steps > 1 ? (end - start) / (steps - 1) : 0;
-  return finish(call("arange", [], [start, by, steps, dtypeOption("linspace", opts, "float32")]), opts);
+  return finish(call("linspace", [], [start, by, steps, dtypeOption("linspace", opts, "float32")]), opts);
 }
 
 /** The identity matrix with n rows and m (n) columns. */
@@ -258,25 +282,40 @@ export function randperm(n, given) {
   return finish(call("randperm", [], [integer("randperm", "n", n), dtypeOption("randperm", opts, "int64")]), opts);
 }
 
-/** 1 with the probability that each element of `p` gives, else 0. */
+/** 1 with the probability that each element of `p` gives, else 0; the dtype of `p`. */
 export function bernoulli(p) {
-  tensorArg("bernoulli", "p", p);
-  return call("cast", [rand(p.shape).lt(p)], [dtypeCode("bernoulli", p.dtype)]);
+  return call("bernoulli", [tensorArg("bernoulli", "p", p)], []);
 }
 
-function like(maker) {
+/**
+ * Indices drawn with the probabilities of each row of `[categories]` or `[rows, categories]`,
+ * which need not add up to 1: int64 `[numSamples]` or `[rows, numSamples]`.
+ */
+export function multinomial(probs, numSamples, given) {
+  const { replacement = false } = options("multinomial", given, ["replacement"]);
+  const attrs = [integer("multinomial", "numSamples", numSamples), replacement ? 1 : 0];
+  return call("multinomial", [tensorArg("multinomial", "probs", probs)], attrs);
+}
+
+function like(op, maker) {
   return (t, given) => {
-    tensorArg("like", "input", t);
-    return maker(t.shape, { dtype: t.dtype, ...given });
+    tensorArg(op, "input", t);
+    return maker(t.shape, { dtype: t.dtype, ...options(op, given, OPTIONS) });
   };
 }
-export const zerosLike = like(zeros);
-export const onesLike = like(ones);
-export const emptyLike = like(empty);
-export const randLike = like(rand);
-export const randnLike = like(randn);
+export const zerosLike = like("zerosLike", zeros);
+export const onesLike = like("onesLike", ones);
+export const emptyLike = like("emptyLike", empty);
+export const randLike = like("randLike", rand);
+export const randnLike = like("randnLike", randn);
 export const fullLike = (t, value, given) =>
-  full(tensorArg("fullLike", "input", t).shape, value, { dtype: t.dtype, ...given });
+  full(tensorArg("fullLike", "input", t).shape, value, { dtype: t.dtype, ...options("fullLike", given, OPTIONS) });
+/** As `randint(low, high, shape)` with the shape and dtype of `t`; `low` may be left out. */
+export function randintLike(t, low, high, given) {
+  if (typeof high !== "number") [low, high, given] = [0, low, high];
+  tensorArg("randintLike", "input", t);
+  return randint(low, high, t.shape, { dtype: t.dtype, ...options("randintLike", given, OPTIONS) });
+}
 
 /** Restarts the random numbers, so that runs repeat. */
 export function manualSeed(seed) {

@@ -13,6 +13,16 @@ function reduced(op, dims, given) {
   return dims === undefined || dims === null ? [-1, keep] : [...list(integers(op, "dim", dims)), keep];
 }
 
+/** As `reduced`, with one more option, a number. */
+function withOption(op, dims, given, name) {
+  if (typeof dims === "object" && dims !== null && !Array.isArray(dims)) [dims, given] = [undefined, dims];
+  const { [name]: rest, ...others } = options(op, given, ["keepdim", name]);
+  if (rest !== undefined && typeof rest !== "number") {
+    throw new TypeError(`${op}: ${name} must be a number, got ${describe(rest)}`);
+  }
+  return { attrs: reduced(op, dims, others), rest };
+}
+
 function reduction(name) {
   return {
     [name](dims, given) {
@@ -22,13 +32,13 @@ function reduction(name) {
 }
 
 /** Without a dimension the extreme of all; with one its values and where they are. */
-function extreme(name, all, along) {
+function extreme(name) {
   return {
     [name](dim, given) {
       if (isTensor(dim)) return name === "max" ? this.maximum(dim) : this.minimum(dim);
-      if (dim === undefined) return call(all, [this], [-1, 0]);
+      if (dim === undefined) return call(`${name}All`, [this], [-1, 0]);
       const keep = options(name, given, KEEP).keepdim ? 1 : 0;
-      const [values, indices] = callMany(along, [this], [integer(name, "dim", dim), keep]);
+      const [values, indices] = callMany(name, [this], [integer(name, "dim", dim), keep]);
       return { values, indices };
     },
   }[name];
@@ -43,23 +53,32 @@ addMethods({
   argmin: reduction("argmin"),
   any: reduction("any"),
   all: reduction("all"),
-  max: extreme("max", "amax", "maxDim"),
-  min: extreme("min", "amin", "minDim"),
+  max: extreme("max"),
+  min: extreme("min"),
 
+  prod: reduction("prod"),
+  logsumexp: reduction("logsumexp"),
+  /** The p-norm over dimensions: `norm(dim, { p: 2, keepdim: false })`; p may be 0 or Infinity. */
+  norm(dims, given) {
+    const { attrs, rest } = withOption("norm", dims, given, "p");
+    return call("norm", [this], [...attrs, rest ?? 2]);
+  },
   /** Mean squared distance from the mean; `correction` 1 divides by n - 1. */
   variance(dims, given) {
-    if (typeof dims === "object" && dims !== null && !Array.isArray(dims)) [dims, given] = [undefined, dims];
-    const { correction = 1, keepdim = false } = options("variance", given, ["correction", "keepdim"]);
-    // Sums of halves overflow long before their means do.
-    if (this.dtype === "float16" || this.dtype === "bfloat16") return this.to("float32").variance(dims, given).to(this.dtype);
-    const centred = this.sub(this.mean(dims, { keepdim: true }));
-    const { shape } = this;
-    const along = dims === undefined || dims === null ? null : integers("variance", "dim", dims);
-    const n = along === null ? this.size : along.reduce((k, d) => k * shape.at(d), 1);
-    return centred.square().sum(dims, { keepdim }).div(Math.max(n - correction, 0));
+    const { attrs, rest } = withOption("variance", dims, given, "correction");
+    return call("variance", [this], [...attrs, rest ?? 1]);
   },
   std(dims, given) {
-    return this.variance(dims, given).sqrt();
+    const { attrs, rest } = withOption("std", dims, given, "correction");
+    return call("std", [this], [...attrs, rest ?? 1]);
+  },
+  /** Sums of the elements up to each one along a dimension. */
+  cumsum(dim) {
+    return call("cumsum", [this], [integer("cumsum", "dim", dim)]);
+  },
+  /** Products of the elements up to each one along a dimension. */
+  cumprod(dim) {
+    return call("cumprod", [this], [integer("cumprod", "dim", dim)]);
   },
 
   matmul(other) {
@@ -70,7 +89,7 @@ addMethods({
     if (this.ndim !== 1 || other.ndim !== 1) {
       throw new RangeError(`dot: got shapes [${this.shape}] and [${other.shape}], expected one dimension each`);
     }
-    return call("matmul", [this, other], []);
+    return call("dot", [this, other], []);
   },
   outer(other) {
     tensorArg("outer", "other", other);
@@ -104,8 +123,8 @@ addMethods({
   clamp(min, max) {
     if (min === undefined && max === undefined) throw new TypeError("clamp: expected min, max or both");
     let t = this;
-    if (min !== undefined && min !== null) t = isTensor(min) ? t.maximum(min) : call("clampMin", [t], [min]);
-    if (max !== undefined && max !== null) t = isTensor(max) ? t.minimum(max) : call("clampMax", [t], [max]);
+    if (min !== undefined && min !== null) t = isTensor(min) ? t.maximum(min) : call("clampBelow", [t], [min]);
+    if (max !== undefined && max !== null) t = isTensor(max) ? t.minimum(max) : call("clampAbove", [t], [max]);
     return t;
   },
 });

@@ -1,8 +1,7 @@
-// Views, copies, joining and indexing.
+// Views, copies and joining; reading by index is in 00_index.js.
 
 import {
-  addMethods, alias, call, describe, dtypeCode, idOf, integer, integers, isTensor, list, make, ops, options,
-  tensorArg,
+  addMethods, call, describe, dtypeCode, idOf, integer, integers, isTensor, list, make, ops, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 import { tensor } from "ext:mlrun_tensor/00_make.js";
 
@@ -19,10 +18,6 @@ export function wrapDim(op, dim, ndim) {
 const shapeList = (op, dims) => list(integers(op, "shape", dims));
 /** `f([2, 3])` and `f(2, 3)` are the same. */
 const spread = (args) => (args.length === 1 && typeof args[0] === "object" ? args[0] : args);
-
-function slice(t, dim, start, length, step = 1) {
-  return call("slice", [t], [dim, start, length, step]);
-}
 
 addMethods({
   reshape(...shape) {
@@ -71,7 +66,7 @@ addMethods({
   },
   narrow(dim, start, length) {
     const args = [integer("narrow", "dim", dim), integer("narrow", "start", start), integer("narrow", "length", length)];
-    return slice(this, ...args);
+    return call("narrow", [this], [...args, 1]);
   },
   select(dim, index) {
     return call("select", [this], [integer("select", "dim", dim), integer("select", "index", index)]);
@@ -88,7 +83,7 @@ addMethods({
     const parts = [];
     let start = 0;
     for (const n of sizes) {
-      parts.push(slice(this, d, start, n));
+      parts.push(call("split", [this], [d, start, n, 1]));
       start += n;
     }
     return parts;
@@ -100,34 +95,24 @@ addMethods({
   },
   unbind(dim = 0) {
     const d = wrapDim("unbind", dim, this.ndim), parts = [];
-    for (let i = 0; i < this.shape[d]; i++) parts.push(call("select", [this], [d, i]));
+    for (let i = 0; i < this.shape[d]; i++) parts.push(call("unbind", [this], [d, i]));
     return parts;
   },
   flip(dims) {
     return call("flip", [this], list(integers("flip", "dims", dims)));
   },
+  /** Elements shifted along dimensions, of the flattened tensor without any. */
   roll(shifts, dims) {
-    if (dims === undefined) return this.flatten().roll(shifts, 0).reshape(this.shape);
-    const by = integers("roll", "shifts", shifts), along = integers("roll", "dims", dims);
-    let t = this;
-    for (let i = 0; i < along.length; i++) {
-      const d = wrapDim("roll", along[i], t.ndim), n = t.shape[d];
-      const cut = n === 0 ? 0 : (((-by[i]) % n) + n) % n;
-      t = concat([slice(t, d, cut, n - cut), slice(t, d, 0, cut)], d);
-    }
-    return t;
+    const by = list(integers("roll", "shifts", shifts));
+    return call("roll", [this], [...by, ...(dims === undefined ? [-1] : list(integers("roll", "dims", dims)))]);
   },
   /** The whole tensor repeated along each dimension; more counts add dimensions in front. */
   repeat(...counts) {
-    const n = integers("repeat", "counts", spread(counts)), { shape } = this;
-    const pad = n.length - shape.length;
-    if (pad < 0) throw new RangeError(`repeat: got ${n.length} counts for ${shape.length} dimensions`);
-    const own = [...Array(pad).fill(1), ...shape];
-    return this.reshape(own.flatMap((d) => [1, d])).expand(own.flatMap((d, i) => [n[i], d])).reshape(own.map((d, i) => d * n[i]));
+    return call("repeat", [this], list(integers("repeat", "counts", spread(counts))));
   },
   tile(...counts) {
     const n = integers("tile", "counts", spread(counts));
-    return this.repeat([...Array(Math.max(0, this.ndim - n.length)).fill(1), ...n]);
+    return call("tile", [this], list([...Array(Math.max(0, this.ndim - n.length)).fill(1), ...n]));
   },
   contiguous() {
     return ops.op_tensor_is_contiguous(idOf(this)) ? this : call("clone", [this], []);
@@ -145,34 +130,10 @@ addMethods({
       : options("to", target, ["dtype", "device"]);
     if (device !== undefined && device !== "cpu") throw new TypeError(`to: unknown device ${device}, expected cpu`);
     if (dtype === undefined || dtype === this.dtype) return this;
-    return call("cast", [this], [dtypeCode("to", dtype)]);
-  },
-  gather(dim, index) {
-    return call("gather", [this, tensorArg("gather", "index", index)], [integer("gather", "dim", dim)]);
-  },
-  scatterAdd(dim, index, source) {
-    const args = [this, tensorArg("scatterAdd", "index", index), tensorArg("scatterAdd", "source", source)];
-    return call("scatterAdd", args, [integer("scatterAdd", "dim", dim)]);
-  },
-  indexSelect(dim, index) {
-    return call("indexSelect", [this, tensorArg("indexSelect", "index", index)], [integer("indexSelect", "dim", dim)]);
-  },
-  indexAdd(dim, index, source) {
-    const args = [this, tensorArg("indexAdd", "index", index), tensorArg("indexAdd", "source", source)];
-    return call("indexAdd", args, [integer("indexAdd", "dim", dim)]);
-  },
-  maskedFill(mask, value) {
-    return where(tensorArg("maskedFill", "mask", mask), value, this);
+    return call("to", [this], [dtypeCode("to", dtype)]);
   },
   where(condition, other) {
     return where(condition, this, other);
-  },
-  /**
-   * NumPy-style indexing: a number (the dimension goes), "start:stop:step" (a view), ":" (all),
-   * "..." (all between), null (a new dimension), a tensor of integers (rows in its order).
-   */
-  index(...specs) {
-    return index(this, specs);
   },
   tril(diagonal = 0) {
     return call("tril", [this], [integer("tril", "diagonal", diagonal)]);
@@ -181,71 +142,32 @@ addMethods({
     return call("triu", [this], [integer("triu", "diagonal", diagonal)]);
   },
   copy_(source) {
-    ops.op_tensor_copy_into(idOf(this), idOf(tensorArg("copy_", "source", source)));
+    ops.op_tensor_copy_into(0, idOf(this), idOf(tensorArg("copy_", "source", source)));
     return this;
   },
   fill_(value) {
-    return this.copy_(isTensor(value) ? value : tensor(value, { dtype: this.dtype }));
+    if (isTensor(value)) {
+      if (value.ndim !== 0) throw new RangeError(`fill_: got a value of shape [${value.shape.join(", ")}], expected a number`);
+      ops.op_tensor_copy_into(1, idOf(this), idOf(value));
+    } else if (typeof value === "bigint") {
+      ops.op_tensor_copy_into(1, idOf(this), idOf(tensor(value)));
+    } else if (typeof value === "number" || typeof value === "boolean") {
+      const number = call("fill_", [], [0, Number(value), dtypeCode("fill_", this.dtype)]);
+      ops.op_tensor_copy_into(1, idOf(this), idOf(number));
+    } else {
+      throw new TypeError(`fill_: expected a number, got ${describe(value)}`);
+    }
+    return this;
   },
   zero_() {
-    return this.fill_(0);
+    ops.op_tensor_copy_into(2, idOf(this), idOf(call("zeros", [], [0, 0, dtypeCode("zero_", this.dtype)])));
+    return this;
   },
   [Symbol.iterator]: function* () {
     if (this.ndim === 0) throw new TypeError("a 0-d tensor cannot be iterated");
     for (let i = 0; i < this.shape[0]; i++) yield call("select", [this], [0, i]);
   },
 });
-
-function parseSlice(spec, extent) {
-  const match = /^\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(\d+)?\s*)?$/.exec(spec);
-  const step = Number(match?.[3] ?? 1);
-  if (match === null || step < 1) {
-    throw new RangeError(`index: cannot read "${spec}", expected "start:stop:step" with a step of 1 or more`);
-  }
-  const bound = (text, otherwise) => {
-    if (text === undefined) return otherwise;
-    const v = Number(text);
-    return Math.min(Math.max(v < 0 ? v + extent : v, 0), extent);
-  };
-  const start = bound(match[1], 0), stop = bound(match[2], extent);
-  return { start, length: Math.max(0, Math.ceil((stop - start) / step)), step };
-}
-
-function index(t, specs) {
-  const consuming = specs.filter((s) => s !== null && s !== "...").length;
-  const ellipses = specs.filter((s) => s === "...").length;
-  if (ellipses > 1) throw new RangeError('index: "..." may stand once only');
-  if (consuming > t.ndim) throw new RangeError(`index: got ${consuming} indices for ${t.ndim} dimensions`);
-  let out = t, dim = 0;
-  for (const spec of specs) {
-    if (spec === "...") {
-      dim += t.ndim - consuming;
-    } else if (spec === null) {
-      out = out.unsqueeze(dim++);
-    } else if (typeof spec === "number") {
-      out = call("select", [out], [dim, integer("index", "index", spec)]);
-    } else if (typeof spec === "string") {
-      const { start, length, step } = parseSlice(spec, out.shape[dim]);
-      if (length !== out.shape[dim]) out = slice(out, dim, start, length, step);
-      dim++;
-    } else if (isTensor(spec)) {
-      out = indexByTensor(out, dim, spec, specs);
-      dim += spec.ndim;
-    } else {
-      throw new TypeError(`index: cannot index with ${describe(spec)}, expected a number, null, "...", "start:stop:step" or a tensor`);
-    }
-  }
-  return out === t ? alias(t) : out;
-}
-
-function indexByTensor(t, dim, at, specs) {
-  if (specs.filter(isTensor).length > 1 || at.dtype === "bool") {
-    throw new TypeError("index: masks and several index tensors are not available yet");
-  }
-  const rows = call("indexSelect", [t, at.ndim === 1 ? at : at.flatten()], [dim]);
-  if (at.ndim === 1) return rows;
-  return rows.reshape([...t.shape.slice(0, dim), ...at.shape, ...t.shape.slice(dim + 1)]);
-}
 
 function tensorList(op, tensors) {
   if (!Array.isArray(tensors) || tensors.length === 0) {
@@ -269,16 +191,21 @@ export function concat(tensors, dim = 0) {
   return call("concat", tensorList("concat", tensors), [integer("concat", "dim", dim)]);
 }
 
-/** Tensors of one shape along a new dimension. */
+/** Tensors of one shape side by side along a new dimension. */
 export function stack(tensors, dim = 0) {
-  return concat(tensorList("stack", tensors).map((t) => t.unsqueeze(dim)), wrapDim("stack", dim, tensors[0].ndim + 1));
+  if (tensors?.length > CONCAT) {
+    const parts = [];
+    for (let i = 0; i < tensors.length; i += CONCAT) parts.push(stack(tensors.slice(i, i + CONCAT), dim));
+    return concat(parts, dim);
+  }
+  return call("stack", tensorList("stack", tensors), [integer("stack", "dim", dim)]);
 }
 
 /** Elements of `a` where `condition` holds, else of `b`. */
 export function where(condition, a, b) {
   tensorArg("where", "condition", condition);
   for (const v of [a, b]) {
-    if (!isTensor(v) && typeof v !== "number" && typeof v !== "boolean") {
+    if (!isTensor(v) && !["number", "boolean", "bigint"].includes(typeof v)) {
       throw new TypeError(`where: expected tensors or numbers, got ${describe(v)}`);
     }
   }

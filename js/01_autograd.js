@@ -1,6 +1,9 @@
 // Gradients as JavaScript sees them: backward, grad, and functions of trees of tensors.
 
 import { addMethods, describe, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { checkpoint, detectAnomaly, drive, Function, withGradMode } from "ext:mlrun_tensor/01_custom.js";
+
+export { checkpoint };
 
 addMethods({
   requiresGrad_(on = true) {
@@ -21,26 +24,15 @@ addMethods({
     if (gradient !== undefined && gradient !== null && !isTensor(gradient)) [gradient, given] = [undefined, gradient];
     const opts = options("backward", given, ["retainGraph", "createGraph"]);
     const seed = gradient ? idOf(gradient) : 0;
-    ops.op_tensor_backward(idOf(this), seed, !!opts.retainGraph, !!opts.createGraph);
+    drive(ops.op_tensor_backward(idOf(this), seed, !!opts.retainGraph, !!opts.createGraph, buffer()));
   },
 });
-
-function withGradMode(on, fn) {
-  const old = ops.op_tensor_grad_mode(on);
-  let result;
-  try {
-    result = fn();
-  } finally {
-    ops.op_tensor_grad_mode(old);
-  }
-  return result;
-}
 
 /** Runs `fn` without recording gradients. */
 export const noGrad = (fn) => withGradMode(false, fn);
 /** Runs `fn` with gradients recorded, inside noGrad too. */
 export const enableGrad = (fn) => withGradMode(true, fn);
-lends.set(noGrad, "calls").set(enableGrad, "calls");
+lends.set(noGrad, "calls").set(enableGrad, "calls").set(detectAnomaly, "calls");
 
 /** Leaves of a tree of arrays and plain objects, in order. */
 function leavesOf(op, tree) {
@@ -91,7 +83,7 @@ function gradOf(outputs, inputs, { retainGraph = false, createGraph = false, all
     numbers[at++] = seeds[i] ? idOf(seeds[i]) : 0;
   });
   for (const t of inputs) numbers[at++] = idOf(t);
-  ops.op_tensor_autograd_grad(outputs.length, inputs.length, retainGraph, createGraph, buffer());
+  drive(ops.op_tensor_autograd_grad(outputs.length, inputs.length, retainGraph, createGraph, buffer()));
   const ids = Array.from({ length: inputs.length }, (_, i) => numbers[i]);
   const grads = [];
   for (const id of ids) grads.push(id === 0 ? null : make(id));
@@ -111,7 +103,8 @@ export const autograd = {
       all.forEach((t) => tensorArg("autograd.grad", name, t));
       return all;
     };
-    const seeds = opts.gradOutputs === undefined ? [] : list(opts.gradOutputs, "gradOutputs");
+    const seeds = opts.gradOutputs === undefined ? [] : [opts.gradOutputs].flat();
+    seeds.forEach((t) => t === null || tensorArg("autograd.grad", "gradOutputs", t));
     const { createGraph = false } = opts;
     return gradOf(list(outputs, "outputs"), list(inputs, "inputs"), {
       createGraph,
@@ -120,6 +113,8 @@ export const autograd = {
       seeds,
     });
   },
+  detectAnomaly,
+  Function,
 };
 
 function recorded(fn, first, rest) {

@@ -30,6 +30,11 @@ declare module "mlrun" {
     /** int64 */
     indices: Tensor;
   }
+  export interface SortOptions {
+    descending?: boolean;
+    /** Taken for PyTorch's sake; sorting is always stable. */
+    stable?: boolean;
+  }
   type Dims = number | readonly number[];
 
   /** A handle on a tensor in the native heap. Make one with {@link tensor}, {@link zeros}, ... */
@@ -58,6 +63,8 @@ declare module "mlrun" {
     toTypedArray(): TypedArray;
     data(): Promise<TypedArray>;
     toString(): string;
+    /** Nested arrays, int64 in full. */
+    toJSON(): any;
     [Symbol.toPrimitive](hint: string): number | bigint | boolean | string;
     [Symbol.iterator](): IterableIterator<Tensor>;
     /** Frees the handle now; a later use is a ReferenceError that says where this was. */
@@ -130,6 +137,7 @@ declare module "mlrun" {
     clamp(min?: number | Tensor | null, max?: number | Tensor | null): Tensor;
     lerp(end: Tensor, weight: number | Tensor): Tensor;
     where(condition: Tensor, other: Operand): Tensor;
+    /** A copy with a number or 0-d tensor where the mask holds; the dtype stays. */
     maskedFill(mask: Tensor, value: Operand): Tensor;
 
     sum(dim?: Dims, options?: ReduceOptions): Tensor;
@@ -146,8 +154,30 @@ declare module "mlrun" {
     min(): Tensor;
     min(dim: number, options?: ReduceOptions): WithIndices;
     min(other: Tensor): Tensor;
+    /** Integers and booleans multiply in int64. */
+    prod(dim?: Dims, options?: ReduceOptions): Tensor;
+    /** Floats only; divides by n - correction (1). */
     variance(dim?: Dims, options?: ReduceOptions & { correction?: number }): Tensor;
+    variance(options: ReduceOptions & { correction?: number }): Tensor;
     std(dim?: Dims, options?: ReduceOptions & { correction?: number }): Tensor;
+    std(options: ReduceOptions & { correction?: number }): Tensor;
+    /** The p-norm (2); p may be 0 or plus or minus Infinity. The gradient at 0 is 0. */
+    norm(dim?: Dims, options?: ReduceOptions & { p?: number }): Tensor;
+    norm(options: ReduceOptions & { p?: number }): Tensor;
+    logsumexp(dim?: Dims, options?: ReduceOptions): Tensor;
+    /** Running sums; integers sum in int64. */
+    cumsum(dim: number): Tensor;
+    cumprod(dim: number): Tensor;
+    /** Along a dimension (the last). Always stable; NaN counts as largest. */
+    sort(dim?: number, options?: SortOptions): WithIndices;
+    sort(options: SortOptions): WithIndices;
+    argsort(dim?: number, options?: SortOptions): Tensor;
+    argsort(options: SortOptions): Tensor;
+    /** The k largest (or smallest) along a dimension (the last), in order. RangeError where there are fewer. */
+    topk(k: number, dim?: number, options?: { largest?: boolean; sorted?: boolean }): WithIndices;
+    topk(k: number, options: { largest?: boolean; sorted?: boolean }): WithIndices;
+    /** Coordinates of the elements that are not 0: int64 `[count, ndim]`. */
+    nonzero(): Tensor;
 
     /** `[..., m, k] x [..., k, n]`; vectors and batches as in PyTorch. */
     matmul(other: Tensor): Tensor;
@@ -155,6 +185,8 @@ declare module "mlrun" {
     outer(other: Tensor): Tensor;
     tril(diagonal?: number): Tensor;
     triu(diagonal?: number): Tensor;
+    /** A diagonal of two dimensions (0, 1), which go, as a last one; a view. */
+    diagonal(offset?: number, dim1?: number, dim2?: number): Tensor;
 
     reshape(shape: Shape): Tensor;
     reshape(...shape: number[]): Tensor;
@@ -175,9 +207,15 @@ declare module "mlrun" {
     unbind(dim?: number): Tensor[];
     flip(dims: Dims): Tensor;
     roll(shifts: Dims, dims?: Dims): Tensor;
+    repeat(counts: readonly number[]): Tensor;
     repeat(...counts: number[]): Tensor;
+    tile(counts: readonly number[]): Tensor;
     tile(...counts: number[]): Tensor;
-    /** NumPy-style: a number, `"start:stop:step"`, `":"`, `"..."`, null (new axis), a tensor of integers. */
+    /**
+     * NumPy-style: a number, `"start:stop:step"`, `":"`, `"..."`, null (new axis), tensors of
+     * integers (negative ones count from the end), boolean masks. A view where no index is a tensor.
+     * RangeError for positions outside.
+     */
     index(...specs: (number | string | null | Tensor)[]): Tensor;
     gather(dim: number, index: Tensor): Tensor;
     scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor;
@@ -222,19 +260,32 @@ declare module "mlrun" {
   export function randint(high: number, shape: Shape, options?: TensorOptions): Tensor;
   export function randint(low: number, high: number, shape: Shape, options?: TensorOptions): Tensor;
   export function randperm(n: number, options?: TensorOptions): Tensor;
-  /** 1 with the probability that each element gives. */
+  /** 1 with the probability that each element gives, 0 to 1; the dtype of `p`. */
   export function bernoulli(p: Tensor): Tensor;
+  /**
+   * Indices drawn with the probabilities of each row of `[categories]` or `[rows, categories]`, which
+   * need not add up to 1: int64 `[numSamples]` or `[rows, numSamples]`.
+   */
+  export function multinomial(probs: Tensor, numSamples: number, options?: { replacement?: boolean }): Tensor;
   export function zerosLike(t: Tensor, options?: TensorOptions): Tensor;
   export function onesLike(t: Tensor, options?: TensorOptions): Tensor;
   export function emptyLike(t: Tensor, options?: TensorOptions): Tensor;
   export function fullLike(t: Tensor, value: number, options?: TensorOptions): Tensor;
   export function randLike(t: Tensor, options?: TensorOptions): Tensor;
   export function randnLike(t: Tensor, options?: TensorOptions): Tensor;
+  export function randintLike(t: Tensor, high: number, options?: TensorOptions): Tensor;
+  export function randintLike(t: Tensor, low: number, high: number, options?: TensorOptions): Tensor;
   export function manualSeed(seed: number | bigint): void;
 
   export function concat(tensors: readonly Tensor[], dim?: number): Tensor;
   export function stack(tensors: readonly Tensor[], dim?: number): Tensor;
   export function where(condition: Tensor, a: Operand, b: Operand): Tensor;
+  /**
+   * Products summed over the labels that the result lacks: `einsum("bij,bjk->bik", a, b)`. Repeated
+   * labels of one tensor take its diagonal, `...` stands for any dimensions, the result may be left out.
+   */
+  export function einsum(equation: string, ...tensors: Tensor[]): Tensor;
+  export function einsum(equation: string, tensors: readonly Tensor[]): Tensor;
 
   /** Tensors, arrays of trees, or plain objects of trees. */
   export type Tree = Tensor | readonly Tree[] | { readonly [key: string]: Tree };
@@ -244,13 +295,46 @@ declare module "mlrun" {
   export function valueAndGrad<P extends Tree, A extends unknown[]>(
     fn: (tree: P, ...rest: A) => Tensor,
   ): (tree: P, ...rest: A) => [Tensor, P];
-  export const autograd: {
-    grad(
+  /**
+   * `fn(...args)` without keeping what its gradient needs: backward runs `fn` again, with the same
+   * random numbers. `fn` gives a tensor or an array of tensors.
+   */
+  export function checkpoint<A extends unknown[], R extends Tensor | Tensor[]>(fn: (...args: A) => R, ...args: A): R;
+  export namespace autograd {
+    function grad(
       outputs: Tensor | readonly Tensor[],
       inputs: Tensor | readonly Tensor[],
-      options?: { createGraph?: boolean; retainGraph?: boolean; allowUnused?: boolean; gradOutputs?: Tensor | readonly Tensor[] },
+      options?: {
+        createGraph?: boolean;
+        retainGraph?: boolean;
+        allowUnused?: boolean;
+        gradOutputs?: Tensor | readonly (Tensor | null)[];
+      },
     ): (Tensor | null)[];
-  };
+    /**
+     * Runs `fn`; a backward pass in it that meets a NaN throws an error that names the op whose
+     * derivative gave it and the line that called the op. Slow.
+     */
+    function detectAnomaly<T>(fn: () => T): T;
+    interface Context {
+      /** In forward: keeps tensors for backward. */
+      saveForBackward(...tensors: Tensor[]): void;
+      /** In backward: what was kept. */
+      readonly savedTensors: Tensor[];
+      /** For each argument of forward whether a gradient is wanted. */
+      readonly needsInputGrad: boolean[];
+      [name: string]: any;
+    }
+    /**
+     * A function with a derivative of its own. `static forward(ctx, ...args)` gives a tensor or an
+     * array; `static backward(ctx, ...grads)` gives one gradient (or null) per argument of forward.
+     */
+    class Function {
+      static apply(...args: any[]): any;
+      static forward(ctx: Context, ...args: any[]): Tensor | Tensor[];
+      static backward(ctx: Context, ...grads: Tensor[]): Tensor | null | (Tensor | null)[];
+    }
+  }
 
   export interface Released {
     tensors: number;

@@ -6,17 +6,19 @@ import "ext:mlrun_tensor/00_function_text.js";
 import "ext:mlrun_tensor/00_ops.js";
 import "ext:mlrun_tensor/00_format.js";
 import "ext:mlrun_tensor/00_reduce.js";
+import "ext:mlrun_tensor/00_json.js";
 import * as nnModule from "ext:mlrun_tensor/02_nn.js";
 import * as ioModule from "ext:mlrun_tensor/05_io.js";
 import * as optimModule from "ext:mlrun_tensor/03_optim.js";
 
 export { keep, Tensor, TensorMemoryError, tidy } from "ext:mlrun_tensor/00_handle.js";
 export {
-  arange, bernoulli, empty, emptyLike, eye, full, fullLike, linspace, manualSeed, ones, onesLike, rand, randint, randLike,
+  arange, bernoulli, empty, emptyLike, eye, full, fullLike, linspace, manualSeed, multinomial, ones, onesLike, rand, randint, randintLike, randLike,
   randn, randnLike, randperm, tensor, zeros, zerosLike,
 } from "ext:mlrun_tensor/00_make.js";
+export { einsum } from "ext:mlrun_tensor/00_index.js";
 export { concat, stack, where } from "ext:mlrun_tensor/00_shape.js";
-export { autograd, enableGrad, grad, noGrad, valueAndGrad } from "ext:mlrun_tensor/01_autograd.js";
+export { autograd, checkpoint, enableGrad, grad, noGrad, valueAndGrad } from "ext:mlrun_tensor/01_autograd.js";
 export { gc, memoryStats, resetPeakMemory, setMemoryLimit } from "ext:mlrun_tensor/06_memory.js";
 
 export const nn = nnModule;

@@ -6,11 +6,22 @@
 use deno_core::{OpState, op2};
 use mlrun_tensor_core::dtype::Scalar;
 use mlrun_tensor_core::heap::Releaser;
+use mlrun_tensor_core::table::ALIASES;
 use mlrun_tensor_core::{Arg, Attrs, Error, Heap, HeapId, Op, attr};
 use smallvec::SmallVec;
 
 use crate::error::TensorError;
 use crate::state::TensorState;
+
+/// The row of a number, and the name under which the user called it: numbers behind the table
+/// are those of [`ALIASES`].
+fn row_and_name(op: u32) -> Result<(Op, &'static str), TensorError> {
+    if let Some(row) = Op::from_index(op) {
+        return Ok((row, row.name()));
+    }
+    let alias = (op as usize).checked_sub(Op::ALL.len()).and_then(|i| ALIASES.get(i));
+    alias.map(|(_, name, row)| (*row, *name)).ok_or(TensorError::UnknownOp { op })
+}
 
 pub fn row(op: u32) -> Result<Op, TensorError> {
     Op::from_index(op).ok_or(TensorError::UnknownOp { op })
@@ -104,6 +115,8 @@ const ABSENT: f64 = 0.0;
 const TENSOR: f64 = 1.0;
 const NUMBER: f64 = 2.0;
 const BOOL: f64 = 3.0;
+/// The value's bits are an int64's.
+const BIG: f64 = 4.0;
 
 fn read_args<'a>(
     heap: &'a Heap,
@@ -117,6 +130,7 @@ fn read_args<'a>(
             }
             (NUMBER, v) => Ok(Arg::Scalar(Scalar::from_number(v))),
             (BOOL, v) => Ok(Arg::Scalar(Scalar::Bool(v != 0.0))),
+            (BIG, bits) => Ok(Arg::Scalar(Scalar::Int(bits.to_bits() as i64))),
             (ABSENT, _) => Ok(Arg::Absent),
             _ => Err(Error::argument("got an argument of unknown kind")),
         })
@@ -134,21 +148,23 @@ pub fn op_tensor_call(
     #[buffer] buffer: &mut [u8],
 ) -> Result<u32, TensorError> {
     let state = TensorState::of(state);
-    let row = row(op)?;
-    let buffer = numbers(row.name(), buffer)?;
+    let (row, name) = row_and_name(op)?;
+    let buffer = numbers(name, buffer)?;
     let (pairs, end) = (args as usize * 2, args as usize * 2 + attrs as usize);
     let got = buffer.len();
     let Some(raw) = buffer.get(..end) else {
-        return Err(TensorError::Buffer { op: row.name(), got, expected: end });
+        return Err(TensorError::Buffer { op: name, got, expected: end });
     };
     let outputs = {
         let ids: SmallVec<[f64; 4]> =
             raw[..pairs].chunks_exact(2).filter(|p| p[0] == TENSOR).map(|p| p[1]).collect();
         state.with_heap(&ids, |heap| {
-            let args = read_args(heap, &raw[..pairs], row.name())?;
-            let attrs =
-                attr::decode(row.def().attrs, &raw[pairs..]).map_err(|e| e.in_op(row.name()))?;
-            state.engine.call(row, &args, &attrs)
+            let args = read_args(heap, &raw[..pairs], name)?;
+            let attrs = attr::decode(row.def().attrs, &raw[pairs..]).map_err(|e| e.in_op(name))?;
+            state
+                .engine
+                .call(row, &args, &attrs)
+                .map_err(|e| if name == row.name() { e } else { e.of_op(name) })
         })?
     };
     let n = outputs.len();
@@ -187,19 +203,26 @@ pub fn op_tensor_in_place_scalar(
     })
 }
 
-/// Copies `src`, broadcast and converted, into `dst`'s bytes.
+/// Copies `src`, broadcast and converted, into `dst`'s bytes, for the `caller`-th of the
+/// functions that do so.
 #[op2(fast)]
-pub fn op_tensor_copy_into(state: &OpState, dst: f64, src: f64) -> Result<(), TensorError> {
+pub fn op_tensor_copy_into(
+    state: &OpState,
+    caller: u32,
+    dst: f64,
+    src: f64,
+) -> Result<(), TensorError> {
+    let name = ["copy_", "fill_", "zero_"].get(caller as usize).copied().unwrap_or("copy_");
     let state = TensorState::of(state);
     state.with_heap(&[dst, src], |heap| {
-        let get = |id| heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op("copy_"));
-        state.engine.copy_into(get(dst)?, get(src)?)
+        let get = |id| heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op(name));
+        state.engine.copy_into(get(dst)?, get(src)?).map_err(|e| e.of_op(name))
     })
 }
 
-/// Names of the rows in table order, from which `js/` builds its numbers.
+/// Names of the rows in table order, then the aliases, from which `js/` builds its numbers.
 #[op2]
 #[serde]
 pub fn op_tensor_rows() -> Vec<&'static str> {
-    Op::ALL.iter().map(|op| op.name()).collect()
+    Op::ALL.iter().map(|op| op.name()).chain(ALIASES.iter().map(|(key, ..)| *key)).collect()
 }

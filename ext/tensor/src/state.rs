@@ -1,13 +1,14 @@
 //! What one isolate owns on the native side: its engine and its handle heap.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use deno_core::OpState;
 use mlrun_tensor_core::heap::Releaser;
 use mlrun_tensor_core::pool::HostPool;
+use mlrun_tensor_core::tape::{DeadTokens, Walk};
 use mlrun_tensor_core::{Engine, Error, Heap, HeapId, Tensor};
 use mlrun_tensor_cpu::CpuBackend;
 
@@ -52,6 +53,13 @@ impl Disposals {
     }
 }
 
+/// Parked walks by number; numbers are not used again.
+#[derive(Default)]
+struct Walks {
+    next: u64,
+    parked: HashMap<u64, Walk>,
+}
+
 pub struct TensorState {
     pub engine: Engine,
     pub heap: RefCell<Heap>,
@@ -60,6 +68,9 @@ pub struct TensorState {
     pub modules: RefCell<Modules>,
     /// Handles that a finalizer found while the heap was in use.
     late: RefCell<Vec<(HeapId, Releaser)>>,
+    /// Backward passes that wait for a user-defined step.
+    walks: RefCell<Walks>,
+    pub dead_tokens: DeadTokens,
     /// Who runs the collector right now, for the release counters.
     pub collecting: Cell<Option<Releaser>>,
     pub owned: OwnedScripts,
@@ -83,6 +94,8 @@ impl TensorState {
             modules: RefCell::default(),
             nursery: Nursery::new(options.pacer),
             late: RefCell::default(),
+            walks: RefCell::default(),
+            dead_tokens: DeadTokens::default(),
             collecting: Cell::new(None),
             owned: OwnedScripts::default(),
             verify: options.verify,
@@ -118,6 +131,20 @@ impl TensorState {
             }
             error => TensorError::Core(error),
         })
+    }
+
+    /// Keeps a walk while JavaScript runs a user-defined step; its number is above 0.
+    pub fn park(&self, walk: Walk) -> f64 {
+        let mut walks = self.walks.borrow_mut();
+        walks.next += 1;
+        let number = walks.next;
+        walks.parked.insert(number, walk);
+        number as f64
+    }
+
+    pub fn unpark(&self, number: f64) -> Result<Walk, Error> {
+        let walk = self.walks.borrow_mut().parked.remove(&(number as u64));
+        walk.ok_or_else(|| Error::autograd("this pass is over").in_op("backward"))
     }
 
     /// Releases a handle; a finalizer may call it while the heap is in use.

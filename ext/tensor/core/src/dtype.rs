@@ -96,6 +96,32 @@ impl DType {
         if self.is_float() { self } else { DType::F32 }
     }
 
+    /// Least and largest whole number of an integer type.
+    pub const fn whole_range(self) -> Option<(i64, i64)> {
+        match self {
+            DType::I8 => Some((i8::MIN as i64, i8::MAX as i64)),
+            DType::U8 => Some((0, u8::MAX as i64)),
+            DType::I16 => Some((i16::MIN as i64, i16::MAX as i64)),
+            DType::I32 => Some((i32::MIN as i64, i32::MAX as i64)),
+            DType::I64 => Some((i64::MIN, i64::MAX)),
+            _ => None,
+        }
+    }
+
+    /// Refuses numbers that an integer type cannot hold. Fractions are cut off, and whole
+    /// negative ones wrap in unsigned types, as in PyTorch.
+    pub fn check_number(self, v: f64) -> Result<()> {
+        let Some((least, most)) = self.whole_range() else { return Ok(()) };
+        let least = if least == 0 && v.trunc() == v { -most } else { least };
+        // 2^63 is the first float beyond int64.
+        let above = most as f64 + if self == DType::I64 { 0.0 } else { 1.0 };
+        if v.trunc() >= least as f64 && v < above && (least != 0 || v > -1.0) {
+            return Ok(());
+        }
+        let v = if v.abs() < 1e21 { v.to_string() } else { format!("{v:e}") };
+        Err(Error::shape(format!("{v} does not fit in {self}, expected {least} to {most}")))
+    }
+
     /// Promotion of two tensors of dimension >= 1 (`torch.promote_types`).
     pub fn promote(self, other: DType) -> DType {
         use DType::*;

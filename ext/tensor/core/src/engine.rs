@@ -15,7 +15,8 @@ use crate::table::{InferFn, Kind, Meta, Op, OpDef, Outputs, Rule, ViewFn};
 use crate::tape;
 use crate::tensor::Tensor;
 use smallvec::{SmallVec, smallvec};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An argument of an op.
@@ -57,6 +58,9 @@ pub struct Engine {
     seq: Cell<u64>,
     seed: Cell<u64>,
     draws: Cell<u64>,
+    skipped: Cell<u64>,
+    /// While gradients are watched for NaN: where recorded ops were called.
+    places: RefCell<Option<HashMap<u64, Arc<str>>>>,
 }
 
 /// Restores the grad mode when it goes.
@@ -81,6 +85,8 @@ impl Engine {
             seq: Cell::new(0),
             seed: Cell::new(0x5eed),
             draws: Cell::new(0),
+            skipped: Cell::new(0),
+            places: RefCell::new(None),
         }
     }
 
@@ -115,6 +121,64 @@ impl Engine {
         let at = self.draws.get();
         self.draws.set(at.wrapping_add(n as u64));
         (self.seed.get(), at)
+    }
+
+    /// The seed and how many numbers were drawn with it.
+    pub fn random_state(&self) -> (u64, u64) {
+        (self.seed.get(), self.draws.get())
+    }
+
+    pub fn set_random_state(&self, (seed, draws): (u64, u64)) {
+        self.seed.set(seed);
+        self.draws.set(draws);
+    }
+
+    /// Calls that wanted a gradient while none was recorded.
+    pub fn skipped(&self) -> u64 {
+        self.skipped.get()
+    }
+
+    pub fn skip(&self) {
+        self.skipped.set(self.skipped.get() + 1);
+    }
+
+    /// Begins or ends the watch for NaN in gradients; tells whether it was on.
+    pub fn watch_nan(&self, on: bool) -> bool {
+        self.places.replace(on.then(HashMap::new)).is_some()
+    }
+
+    /// Where the ops with these sequence numbers were called, for [`Engine::watch_nan`].
+    pub fn called_at(&self, ops: std::ops::Range<u64>, place: &str) {
+        if let Some(places) = self.places.borrow_mut().as_mut() {
+            let place: Arc<str> = place.into();
+            places.extend(ops.map(|seq| (seq, place.clone())));
+        }
+    }
+
+    /// The number that the next recorded op gets.
+    pub fn seq(&self) -> u64 {
+        self.seq.get()
+    }
+
+    /// While gradients are watched: an error that names the op whose derivative gave NaN.
+    pub fn refuse_nan(&self, seq: u64, op: &str, grads: &[Option<Tensor>]) -> Result<()> {
+        if self.places.borrow().is_none() {
+            return Ok(());
+        }
+        for (i, g) in grads.iter().enumerate() {
+            let Some(g) = g else { continue };
+            let nan = self.un(Op::Isnan, &g.detach())?;
+            let attrs = smallvec![Attr::Absent, Attr::Bool(false)];
+            let any = self.call1(Op::Any, &[Arg::Tensor(&nan)], &attrs)?;
+            if self.whole_item(&any)? != 0 {
+                let places = self.places.borrow();
+                let at = places.as_ref().and_then(|p| p.get(&seq)).map_or("", |p| p);
+                return Err(Error::autograd(format!(
+                    "the derivative of {op} gave NaN for its input {i}; {op} was called{at}"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// An uninitialised tensor; a kernel must write all of it.
@@ -155,7 +219,10 @@ impl Engine {
                 Rule::Raw(f) => self.raw(op, f, args, attrs).map_err(|e| e.of_op(def.name)),
             }
         };
-        run().map_err(|e| e.in_op(def.name))
+        run().map_err(|e| match def.rule {
+            Rule::Composite(_) | Rule::Raw(_) => e.of_op(def.name),
+            _ => e.in_op(def.name),
+        })
     }
 
     /// As [`Engine::call`] for rows with one output.
@@ -241,11 +308,28 @@ impl Engine {
         let shape = common_shape(args)?;
         let converted = self.convert(args, dtype, 0)?;
         let args = &*replaced(args, &converted);
+        self.refuse_integers(op, dtype, args, &shape)?;
         let mut outputs: Outputs =
             smallvec![self.result_tensor(op.def(), args, &shape, dtype, donated)?];
         self.run_broadcast(KernelId::Forward(op), dtype, args, &outputs, attrs)?;
         tape::record(self, op, args, attrs, &mut outputs);
         Ok(outputs)
+    }
+
+    /// What integers have no result for: a division by 0, a negative power.
+    fn refuse_integers(&self, op: Op, dtype: DType, args: &[Arg], shape: &[usize]) -> Result<()> {
+        let [_, b] = args else { return Ok(()) };
+        if dtype.is_float() || shape.contains(&0) {
+            return Ok(());
+        }
+        match (op, b) {
+            (Op::Remainder | Op::FloorDivide, b) => self.refuse_zero(*b),
+            (Op::Pow, Arg::Scalar(s)) if s.to_f64() < 0.0 => Err(Error::shape(format!(
+                "integers have no power {}, convert with to(\"float32\") first",
+                s.to_f64()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn compare(&self, op: Op, args: &[Arg]) -> Result<Outputs> {
@@ -456,8 +540,15 @@ impl Engine {
 
     /// Runs an elementwise op with `dst`'s own bytes as output. `args[0]` is `dst`.
     pub fn call_in_place(&self, op: Op, dst: &Tensor, args: &[Arg], attrs: &Attrs) -> Result<()> {
-        let name = op.name();
+        let name = match op {
+            Op::Add => "add_",
+            Op::Sub => "sub_",
+            Op::Mul => "mul_",
+            Op::Div => "div_",
+            op => op.name(),
+        };
         let run = || -> Result<()> {
+            refuse_overlap(dst)?;
             if self.grad_enabled() && tape::wants_any(args) {
                 return Err(Error::autograd(
                     "an in-place op on a tensor that requires grad cannot be recorded, use the \
@@ -493,6 +584,7 @@ impl Engine {
                 }
             }
             let args = replaced(args, &converted);
+            self.refuse_integers(op, dtype, &args, &shape)?;
             let outputs: Outputs = smallvec![dst.clone()];
             self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, attrs)?;
             dst.storage.bump_version();
@@ -503,6 +595,7 @@ impl Engine {
 
     /// Writes `src`, broadcast and converted, into `dst`'s bytes.
     pub fn copy_into(&self, dst: &Tensor, src: &Tensor) -> Result<()> {
+        refuse_overlap(dst).map_err(|e| e.in_op("copy_"))?;
         if self.grad_enabled() && (dst.requires_grad() || src.requires_grad()) {
             return Err(Error::autograd(
                 "copy_ into or from a tensor that requires grad needs noGrad()",
@@ -630,6 +723,19 @@ impl Engine {
 #[inline]
 pub fn only(mut outputs: Outputs) -> Result<Tensor> {
     outputs.pop().ok_or_else(|| Error::argument("the op has no output"))
+}
+
+/// An expanded tensor has several elements in one place, so that none can be written.
+fn refuse_overlap(dst: &Tensor) -> Result<()> {
+    let overlaps = dst.layout.shape.iter().zip(&dst.layout.strides).any(|(&d, &s)| d > 1 && s == 0);
+    if overlaps && dst.numel() > 0 {
+        return Err(Error::shape(format!(
+            "several elements of the tensor of shape {} share one place, as after expand; clone() \
+             it first",
+            show(dst.shape())
+        )));
+    }
+    Ok(())
 }
 
 fn view(t: &Tensor) -> View<'_> {

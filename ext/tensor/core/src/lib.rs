@@ -16,6 +16,7 @@ pub mod ops;
 pub mod pool;
 pub mod quick;
 pub mod rows;
+pub mod samples;
 pub mod scalar;
 
 pub mod storage;

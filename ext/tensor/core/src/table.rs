@@ -9,6 +9,7 @@ use crate::engine::{Arg, Engine};
 use crate::error::Result;
 use crate::layout::{Dims, Layout};
 use crate::ops;
+use crate::samples::Sample;
 use crate::tape::VjpCx;
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
@@ -139,6 +140,8 @@ pub struct OpDef {
     pub reads: &'static [Reads],
     /// Inputs that the kernel may overwrite while it reads them (same layout and dtype).
     pub overwrite: u8,
+    /// What tests call the row with; elementwise rows have theirs in [`crate::samples`].
+    pub samples: &'static [Sample],
     /// Largest relative error against float64 that tests accept.
     pub tolerance: f64,
 }
@@ -165,6 +168,7 @@ impl OpDef {
             vjp: Vjp::None("integers or booleans"),
             reads: &[],
             overwrite: 0,
+            samples: &[],
             tolerance: 2e-6,
         }
     }
@@ -200,6 +204,10 @@ impl OpDef {
     }
     const fn overwrite(mut self, mask: u8) -> OpDef {
         self.overwrite = mask;
+        self
+    }
+    pub const fn samples(mut self, samples: &'static [Sample]) -> OpDef {
+        self.samples = samples;
         self
     }
     pub const fn tolerance(mut self, tolerance: f64) -> OpDef {
@@ -301,6 +309,29 @@ impl Op {
     }
 }
 
+/// What JavaScript calls a row in the name of another function: key, that function's name, which
+/// errors speak of, and the row.
+pub const ALIASES: &[(&str, &str, Op)] = &[
+    ("narrow", "narrow", Op::Slice),
+    ("split", "split", Op::Slice),
+    ("unbind", "unbind", Op::Select),
+    ("dot", "dot", Op::Matmul),
+    ("linspace", "linspace", Op::Arange),
+    ("tile", "tile", Op::Repeat),
+    ("transpose", "transpose", Op::Permute),
+    ("maxAll", "max", Op::Amax),
+    ("minAll", "min", Op::Amin),
+    ("max", "max", Op::MaxDim),
+    ("min", "min", Op::MinDim),
+    ("clampBelow", "clamp", Op::ClampMin),
+    ("clampAbove", "clamp", Op::ClampMax),
+    ("to", "to", Op::Cast),
+    ("zeros", "zeros", Op::Full),
+    ("ones", "ones", Op::Full),
+    ("empty", "empty", Op::Full),
+    ("fill_", "fill_", Op::Full),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,6 +347,7 @@ mod tests {
             assert!(names.insert(def.name), "{} stands twice", def.name);
             assert!(def.doc.ends_with('.'), "{} has no documentation", def.name);
             assert!(def.tolerance > 0.0);
+            assert!(!crate::samples::samples(*op).is_empty(), "{} has no samples", def.name);
             match def.vjp {
                 Vjp::None(reason) => assert!(!reason.is_empty(), "{}", def.name),
                 Vjp::Expression | Vjp::Ops(_) => {

@@ -44,16 +44,26 @@ pub struct Leaf {
     pub grad: RefCell<Option<Tensor>>,
 }
 
-/// A user-defined step of the tape (`autograd.Function`, `checkpoint`): gets one gradient per
-/// output and gives one per input.
-pub trait CustomVjp {
-    fn name(&self) -> &str;
-    fn backward(&self, engine: &Engine, grads: &[Option<Tensor>]) -> Result<Grads>;
+/// Tokens of user-defined steps whose nodes are gone.
+pub type DeadTokens = Rc<RefCell<Vec<u64>>>;
+
+/// A user-defined step of the tape (`autograd.Function`, `checkpoint`). Who walks the tape calls
+/// it, by its token; the tape only tells when it is its turn.
+pub struct Custom {
+    pub token: u64,
+    pub name: String,
+    pub dead: DeadTokens,
+}
+
+impl Drop for Custom {
+    fn drop(&mut self) {
+        self.dead.borrow_mut().push(self.token);
+    }
 }
 
 enum Kind {
     Op { op: Op, attrs: Attrs },
-    Custom(Box<dyn CustomVjp>),
+    Custom(Custom),
 }
 
 /// A tensor kept for the backward pass, without its edge: that would make a cycle for outputs
@@ -110,6 +120,7 @@ pub struct Node {
 struct SavedSet {
     inputs: Vec<(u8, Saved)>,
     outputs: Vec<(u8, Saved)>,
+    custom: Vec<(Saved, Origin)>,
 }
 
 fn find(list: &[(u8, Saved)], i: usize) -> Option<&Saved> {
@@ -120,7 +131,15 @@ impl Node {
     pub fn name(&self) -> &str {
         match &self.kind {
             Kind::Op { op, .. } => op.name(),
-            Kind::Custom(c) => c.name(),
+            Kind::Custom(c) => &c.name,
+        }
+    }
+
+    fn input_meta(&self, i: usize) -> Option<&TensorMeta> {
+        match self.inputs.get(i)? {
+            Input::LikeOutput => self.outputs.first(),
+            Input::Tensor(meta) => Some(meta),
+            Input::Absent | Input::Scalar(_) => None,
         }
     }
 }
@@ -142,11 +161,14 @@ impl Drop for Node {
 /// Records `op` on its outputs where a gradient is wanted.
 pub fn record(engine: &Engine, op: Op, args: &[Arg], attrs: &Attrs, outputs: &mut [Tensor]) {
     let def = op.def();
-    if matches!(def.vjp, Vjp::None(_) | Vjp::OfParts) || !engine.grad_enabled() {
+    if matches!(def.vjp, Vjp::None(_) | Vjp::OfParts) {
         return;
     }
     if !wants_any(args) || !outputs.iter().any(|o| o.dtype.is_float()) {
         return;
+    }
+    if !engine.grad_enabled() {
+        return engine.skip();
     }
     let reads: Reads = args
         .iter()
@@ -185,16 +207,42 @@ pub fn record(engine: &Engine, op: Op, args: &[Arg], attrs: &Attrs, outputs: &mu
     push(engine, Kind::Op { op, attrs: attrs.clone() }, edges, inputs, set, outputs);
 }
 
-/// Records a user-defined step from `args` to `outputs`.
+/// Records a user-defined step from `args` to `outputs`, which keeps `saved` for its turn.
 pub fn record_custom(
     engine: &Engine,
-    custom: Box<dyn CustomVjp>,
-    args: &[&Tensor],
+    custom: Custom,
+    args: &[Tensor],
+    saved: &[Tensor],
     outputs: &mut [Tensor],
 ) {
     let edges = args.iter().map(|t| t.edge.clone()).collect();
     let inputs = args.iter().map(|t| Input::of(t, outputs)).collect();
-    push(engine, Kind::Custom(custom), edges, inputs, SavedSet::default(), outputs);
+    // An output keeps no edge to its own node: that would be a cycle.
+    let from = |t: &Tensor| {
+        let same = |o: &&Tensor| o.storage.same(&t.storage) && o.layout == t.layout;
+        match args.iter().find(same) {
+            Some(input) => Origin::Edge(input.edge.clone()),
+            None => match outputs.iter().position(|o| same(&o)) {
+                Some(i) => Origin::Output(i as u32),
+                None => Origin::Edge(t.edge.clone()),
+            },
+        }
+    };
+    let custom_saved = saved
+        .iter()
+        .map(|t| {
+            let version = t.storage.version();
+            (Saved { version, tensor: t.detach_plain() }, from(t))
+        })
+        .collect();
+    let set = SavedSet { custom: custom_saved, ..SavedSet::default() };
+    push(engine, Kind::Custom(custom), edges, inputs, set, outputs);
+}
+
+/// Where the gradient of a tensor that a user-defined step kept goes.
+enum Origin {
+    Edge(Edge),
+    Output(u32),
 }
 
 fn push(
@@ -292,11 +340,9 @@ impl VjpCx<'_> {
 
     /// Shape and dtype of input i.
     pub fn meta(&self, i: usize) -> Result<&TensorMeta> {
-        match self.node.inputs.get(i) {
-            Some(Input::LikeOutput) => Ok(&self.node.outputs[0]),
-            Some(Input::Tensor(meta)) => Ok(meta),
-            _ => Err(Error::autograd(format!("{}: input {i} is not a tensor", self.op.name()))),
-        }
+        self.node.input_meta(i).ok_or_else(|| {
+            Error::autograd(format!("{}: input {i} is not a tensor", self.op.name()))
+        })
     }
 
     pub fn arity(&self) -> usize {
@@ -351,11 +397,28 @@ impl std::hash::Hasher for SeqHasher {
     }
 }
 
-struct Walk {
+/// A backward pass that can stop for user-defined steps and go on.
+pub struct Walk {
     pending: HashMap<NodeKey, (Rc<Node>, Grads), BuildHasherDefault<SeqHasher>>,
     queue: BinaryHeap<NodeKey>,
     leaves: Vec<(Rc<Leaf>, Tensor)>,
     captured: Vec<(CaptureKey, Tensor)>,
+    wanted: Vec<Option<CaptureKey>>,
+    capture: bool,
+    keep: bool,
+    create_graph: bool,
+    /// The user-defined step whose gradients are awaited.
+    waiting: Option<Rc<Node>>,
+}
+
+/// A user-defined step whose turn it is.
+pub struct CustomCall {
+    pub token: u64,
+    /// One per output, zeros where none arrived.
+    pub grads: Vec<Tensor>,
+    pub saved: Vec<Tensor>,
+    /// The step is not needed again.
+    pub last: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -373,67 +436,113 @@ fn capture_key(edge: &Edge) -> Option<CaptureKey> {
 }
 
 /// Walks the tape from `roots`, newest node first. Returns the gradients of `inputs`, in order.
-/// On an error no `grad` has changed.
+/// On an error no `grad` has changed. For graphs without user-defined steps.
 pub fn backward(engine: &Engine, pass: Backward) -> Result<Vec<Option<Tensor>>> {
-    walk(engine, pass).map_err(|e| e.in_op("backward"))
-}
-
-fn walk(engine: &Engine, pass: Backward) -> Result<Vec<Option<Tensor>>> {
-    let _mode = engine.grad_mode(pass.create_graph);
-    let wanted: Vec<Option<CaptureKey>> =
-        pass.inputs.unwrap_or_default().iter().map(|t| capture_key(&t.edge)).collect();
-    let mut walk = Walk {
-        pending: HashMap::default(),
-        queue: BinaryHeap::new(),
-        leaves: Vec::new(),
-        captured: Vec::new(),
-    };
-    let capture = pass.inputs.is_some();
-    for (root, seed) in pass.roots {
-        walk.send(engine, root.edge, seed, capture, &wanted)?;
+    let mut walk = Walk::start(engine, pass)?;
+    match walk.run(engine)? {
+        None => walk.finish(engine),
+        Some(_) => Err(Error::autograd("a user-defined step has nobody to call it")),
     }
-    while let Some(seq) = walk.queue.pop() {
-        let Some((node, grads)) = walk.pending.remove(&seq) else { continue };
-        for (i, g) in grads.iter().enumerate() {
-            let key = CaptureKey::Node(seq, i as u32);
-            if let Some(g) = g
-                && wanted.contains(&Some(key))
-            {
-                walk.captured.push((key, g.clone()));
-            }
-        }
-        let results = step(engine, &node, &grads)?;
-        drop(grads);
-        let edges: SmallVec<[Edge; 2]> = node.edges.borrow().clone();
-        if !pass.retain_graph && !pass.create_graph {
-            *node.saved.borrow_mut() = None;
-        }
-        for (edge, grad) in edges.into_iter().zip(results) {
-            if let Some(grad) = grad {
-                walk.send(engine, edge, grad, capture, &wanted)?;
-            }
-        }
-    }
-    walk.finish(engine, &wanted)
 }
 
 impl Walk {
-    fn send(
-        &mut self,
-        engine: &Engine,
-        edge: Edge,
-        grad: Tensor,
-        capture: bool,
-        wanted: &[Option<CaptureKey>],
-    ) -> Result<()> {
+    pub fn start(engine: &Engine, pass: Backward) -> Result<Walk> {
+        let inputs = pass.inputs.unwrap_or_default();
+        let mut walk = Walk {
+            pending: HashMap::default(),
+            queue: BinaryHeap::new(),
+            leaves: Vec::new(),
+            captured: Vec::new(),
+            wanted: inputs.iter().map(|t| capture_key(&t.edge)).collect(),
+            capture: pass.inputs.is_some(),
+            keep: pass.retain_graph || pass.create_graph,
+            create_graph: pass.create_graph,
+            waiting: None,
+        };
+        walk.push_roots(engine, pass.roots)?;
+        Ok(walk)
+    }
+
+    pub fn create_graph(&self) -> bool {
+        self.create_graph
+    }
+
+    /// More gradients to start from: the recomputed outputs of a `checkpoint`.
+    pub fn push_roots(&mut self, engine: &Engine, roots: Vec<(Tensor, Tensor)>) -> Result<()> {
+        let _mode = engine.grad_mode(self.create_graph);
+        self.waiting = None;
+        for (root, seed) in roots {
+            self.send(engine, root.edge, seed)?;
+        }
+        Ok(())
+    }
+
+    /// The gradients of a user-defined step's inputs.
+    pub fn push_grads(&mut self, engine: &Engine, grads: Vec<Option<Tensor>>) -> Result<()> {
+        let _mode = engine.grad_mode(self.create_graph);
+        let Some(node) = self.waiting.take() else { return Ok(()) };
+        let edges: SmallVec<[Edge; 2]> = node.edges.borrow().clone();
+        for (i, (edge, grad)) in edges.into_iter().zip(grads).enumerate() {
+            if let (Some(g), Some(meta)) = (grad, node.input_meta(i)) {
+                self.send(engine, edge, fitted(engine, &node, i, g, meta)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on until the end (`None`) or a user-defined step.
+    pub fn run(&mut self, engine: &Engine) -> Result<Option<CustomCall>> {
+        let _mode = engine.grad_mode(self.create_graph);
+        self.run_nodes(engine).map_err(|e| e.in_op("backward"))
+    }
+
+    fn run_nodes(&mut self, engine: &Engine) -> Result<Option<CustomCall>> {
+        while let Some(seq) = self.queue.pop() {
+            let Some((node, grads)) = self.pending.remove(&seq) else { continue };
+            for (i, g) in grads.iter().enumerate() {
+                let key = CaptureKey::Node(seq, i as u32);
+                if let Some(g) = g
+                    && self.wanted.contains(&Some(key))
+                {
+                    self.captured.push((key, g.clone()));
+                }
+            }
+            if let Kind::Custom(custom) = &node.kind {
+                let call = custom_call(engine, &node, custom, &grads, !self.keep)?;
+                self.forget(&node);
+                self.waiting = Some(node);
+                return Ok(Some(call));
+            }
+            let results = step(engine, &node, &grads)?;
+            drop(grads);
+            engine.refuse_nan(node.seq, node.name(), &results)?;
+            let edges: SmallVec<[Edge; 2]> = node.edges.borrow().clone();
+            self.forget(&node);
+            for (edge, grad) in edges.into_iter().zip(results) {
+                if let Some(grad) = grad {
+                    self.send(engine, edge, grad)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Frees what a node kept, unless the graph is to be walked again.
+    fn forget(&self, node: &Node) {
+        if !self.keep {
+            *node.saved.borrow_mut() = None;
+        }
+    }
+
+    fn send(&mut self, engine: &Engine, edge: Edge, grad: Tensor) -> Result<()> {
         match edge {
             Edge::None => {}
             Edge::Leaf(leaf) => {
-                if !capture {
+                if !self.capture {
                     accumulate(engine, &mut self.leaves, leaf, grad, Rc::ptr_eq)?;
                 } else {
                     let key = CaptureKey::Leaf(Rc::as_ptr(&leaf));
-                    if wanted.contains(&Some(key)) {
+                    if self.wanted.contains(&Some(key)) {
                         accumulate(engine, &mut self.captured, key, grad, |a, b| a == b)?;
                     }
                 }
@@ -455,7 +564,9 @@ impl Walk {
         Ok(())
     }
 
-    fn finish(self, engine: &Engine, wanted: &[Option<CaptureKey>]) -> Result<Vec<Option<Tensor>>> {
+    /// The gradients of the wanted inputs; leaves get theirs where none were wanted.
+    pub fn finish(self, engine: &Engine) -> Result<Vec<Option<Tensor>>> {
+        let _mode = engine.grad_mode(self.create_graph);
         // All sums first: a failure must leave every `grad` as it was.
         let mut sums = Vec::with_capacity(self.leaves.len());
         for (leaf, grad) in self.leaves {
@@ -473,7 +584,8 @@ impl Walk {
             *leaf.grad.borrow_mut() = Some(sum);
         }
         let captured = self.captured;
-        Ok(wanted
+        Ok(self
+            .wanted
             .iter()
             .map(|w| {
                 let w = (*w)?;
@@ -499,16 +611,68 @@ fn accumulate<K>(
     Ok(())
 }
 
+fn already_freed() -> Error {
+    Error::autograd(
+        "the graph was already freed by an earlier backward(); pass { retainGraph: true } to the \
+         first one to walk it again",
+    )
+}
+
+fn custom_call(
+    engine: &Engine,
+    node: &Rc<Node>,
+    custom: &Custom,
+    grads: &Grads,
+    last: bool,
+) -> Result<CustomCall> {
+    let saved = node.saved.borrow();
+    let saved = saved.as_ref().ok_or_else(already_freed)?;
+    let grads = grads
+        .iter()
+        .zip(&node.outputs)
+        .map(|(g, meta)| match g {
+            Some(g) => Ok(g.clone()),
+            None => engine.full(&meta.shape, 0.0, meta.dtype),
+        })
+        .collect::<Result<_>>()?;
+    let saved = saved
+        .custom
+        .iter()
+        .map(|(kept, from)| {
+            let edge = match from {
+                Origin::Edge(edge) => edge.clone(),
+                Origin::Output(i) => Edge::Node(node.clone(), *i),
+            };
+            restore(&custom.name, Some(kept), edge)
+        })
+        .collect::<Result<_>>()?;
+    Ok(CustomCall { token: custom.token, grads, saved, last })
+}
+
+/// A gradient that a user's function gave, at its input's shape and dtype.
+fn fitted(engine: &Engine, node: &Node, i: usize, g: Tensor, meta: &TensorMeta) -> Result<Tensor> {
+    let wrong = || {
+        Error::shape(format!(
+            "{}: the gradient of input {i} has shape {}, expected the input's {}",
+            node.name(),
+            crate::layout::show(g.shape()),
+            crate::layout::show(&meta.shape)
+        ))
+    };
+    let fits = crate::layout::broadcast(g.shape(), &meta.shape)
+        .is_ok_and(|shape| shape.as_slice() == g.shape());
+    if !fits {
+        return Err(wrong());
+    }
+    let g = engine.sum_to(&g, &meta.shape)?;
+    if g.dtype == meta.dtype { Ok(g) } else { engine.cast(&g, meta.dtype) }
+}
+
 fn step(engine: &Engine, node: &Rc<Node>, grads: &Grads) -> Result<Grads> {
     let saved = node.saved.borrow();
-    let Some(saved) = saved.as_ref() else {
-        return Err(Error::autograd(
-            "the graph was already freed by an earlier backward(); pass { retainGraph: true } to \
-             the first one to walk it again",
-        ));
-    };
+    let saved = saved.as_ref().ok_or_else(already_freed)?;
     match &node.kind {
-        Kind::Custom(c) => c.backward(engine, grads),
+        Kind::Custom(_) => Ok(Grads::new()),
         Kind::Op { op, attrs } => {
             let cx = VjpCx { engine, op: *op, attrs, grads, node, saved };
             match op.def().vjp {

@@ -1,6 +1,6 @@
 //! Reads and writes at positions that a tensor of integers names.
 //!
-//! Every position is checked before the first byte is written.
+//! Every position is checked before the first byte is written; kernels take them from 0 on.
 
 use crate::copy;
 use crate::elementwise::Operand;
@@ -21,23 +21,46 @@ pub struct OutOfRange {
     pub extent: usize,
 }
 
-/// Checks `shape` many int64 positions against `extent`.
+/// Checks `shape` many int64 positions against `extent`. True where one counts from the end:
+/// kernels then need them [`wrap`]ped.
 ///
 /// # Safety
 /// `index` covers `shape`.
-pub unsafe fn check(shape: &[usize], index: Operand, extent: usize) -> Result<(), OutOfRange> {
+pub unsafe fn check(shape: &[usize], index: Operand, extent: usize) -> Result<bool, OutOfRange> {
     let walk = Walk::new(shape, [index.strides]);
     let mut bad = None;
+    let mut negative = false;
+    let least = -(extent.min(i64::MAX as usize) as i64);
     walk.runs(0..walk.len(), |at, n| {
         for k in 0..n as isize {
             // SAFETY: the walk stays inside the shape.
             let i = unsafe { *index.ptr.cast::<i64>().offset(at[0] + k * walk.inner_strides[0]) };
-            if i < 0 || i as u64 >= extent as u64 {
+            negative |= i < 0;
+            if i < least || (i >= 0 && i as u64 >= extent as u64) {
                 bad.get_or_insert(i);
             }
         }
     });
-    bad.map_or(Ok(()), |index| Err(OutOfRange { index, extent }))
+    bad.map_or(Ok(negative), |index| Err(OutOfRange { index, extent }))
+}
+
+/// Writes checked positions row-major, those from the end counted from the start.
+///
+/// # Safety
+/// `index` covers `shape`; `out` has room for as many numbers.
+pub unsafe fn wrap(shape: &[usize], out: *mut i64, index: Operand, extent: usize) {
+    let order = mlrun_tensor_core::layout::contiguous_strides(shape);
+    let walk = Walk::new(shape, [&order, index.strides]);
+    let s = walk.inner_strides;
+    walk.runs(0..walk.len(), |at, n| {
+        for k in 0..n as isize {
+            // SAFETY: the walk stays inside the shape.
+            unsafe {
+                let i = *index.ptr.cast::<i64>().offset(at[1] + k * s[1]);
+                *out.offset(at[0] + k * s[0]) = if i < 0 { i + extent as i64 } else { i };
+            }
+        }
+    });
 }
 
 /// A tensor seen as rows along one dimension: the other dimensions' shape and strides.

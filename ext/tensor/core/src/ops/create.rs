@@ -5,6 +5,10 @@ use crate::dtype::DType;
 use crate::engine::{Arg, Engine};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, checked_numel};
+use crate::samples::{
+    Input::{Mask, Number, Real},
+    sample,
+};
 use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, Rule, arg, attr, input};
 use crate::tape::VjpCx;
 use smallvec::smallvec;
@@ -36,16 +40,27 @@ const INT: AttrKind = AttrKind::Int;
 const DTYPE: AttrKind = AttrKind::OptDType;
 
 /// Kernel: fills the output, of any strides, with `value`.
-pub const FULL: OpDef = OpDef::new("full", &[], Rule::Kernel(|_, a| infer_shaped(a, 2)))
-    .attrs(&[attr("shape", SHAPE), attr("value", FLOAT), attr("dtype", DTYPE)])
-    .doc("A tensor filled with one value.")
-    .no_vjp("has no tensor input");
+pub const FULL: OpDef = OpDef::new(
+    "full",
+    &[],
+    Rule::Kernel(|_, a| {
+        if let (Some(Attr::Float(v)), Some(dtype)) = (a.get(1), a.dtype(2)) {
+            dtype.check_number(*v)?;
+        }
+        infer_shaped(a, 2)
+    }),
+)
+.attrs(&[attr("shape", SHAPE), attr("value", FLOAT), attr("dtype", DTYPE)])
+.doc("A tensor filled with one value.")
+.no_vjp("has no tensor input")
+.samples(&[sample(&[], &[2.0, 2.0, 3.0, 1.5, -1.0])]);
 
 /// Kernel: element i is `start + i * step`, computed in float64 (integers in int64).
 pub const ARANGE: OpDef = OpDef::new("arange", &[], Rule::Kernel(infer_arange))
     .attrs(&[attr("start", FLOAT), attr("step", FLOAT), attr("length", INT), attr("dtype", DTYPE)])
     .doc("Evenly spaced numbers from start on.")
-    .no_vjp("has no tensor input");
+    .no_vjp("has no tensor input")
+    .samples(&[sample(&[], &[1.0, 2.0, 5.0, -1.0])]);
 
 fn infer_arange(_: &[Option<Meta>], attrs: &[Attr]) -> Result<Plan> {
     let n = usize::try_from(attrs.int(2)?).map_err(|_| Error::argument("length is negative"))?;
@@ -66,7 +81,8 @@ pub const UNIFORM: OpDef = OpDef::new("uniform", &[], Rule::Kernel(|_, a| infer_
         attr("counter", INT),
     ])
     .doc("Uniform random numbers for a seed and a counter.")
-    .no_vjp("has no tensor input");
+    .no_vjp("has no tensor input")
+    .samples(&[sample(&[], &[1.0, 4.0, 0.0, 1.0, -1.0, 7.0, 0.0])]);
 
 /// Kernel: as `uniform`, normal with `mean` and `std` (Box-Muller).
 pub const NORMAL: OpDef = OpDef::new("normal", &[], Rule::Kernel(|_, a| infer_shaped(a, 3)))
@@ -79,7 +95,8 @@ pub const NORMAL: OpDef = OpDef::new("normal", &[], Rule::Kernel(|_, a| infer_sh
         attr("counter", INT),
     ])
     .doc("Normal random numbers for a seed and a counter.")
-    .no_vjp("has no tensor input");
+    .no_vjp("has no tensor input")
+    .samples(&[sample(&[], &[1.0, 4.0, 0.0, 1.0, -1.0, 7.0, 0.0])]);
 
 /// Kernel: as `uniform`, whole numbers in `[low, high)`.
 pub const RAND_INT: OpDef =
@@ -93,13 +110,15 @@ pub const RAND_INT: OpDef =
             attr("counter", INT),
         ])
         .doc("Random whole numbers for a seed and a counter.")
-        .no_vjp("has no tensor input");
+        .no_vjp("has no tensor input")
+        .samples(&[sample(&[], &[1.0, 4.0, 0.0, 9.0, -1.0, 7.0, 0.0])]);
 
 /// Kernel: a Fisher-Yates shuffle of `0..length` driven by Philox from `counter` on.
 pub const RAND_PERM: OpDef = OpDef::new("randPermSeeded", &[], Rule::Kernel(infer_perm))
     .attrs(&[attr("length", INT), attr("dtype", DTYPE), attr("seed", INT), attr("counter", INT)])
     .doc("A random permutation for a seed and a counter.")
-    .no_vjp("has no tensor input");
+    .no_vjp("has no tensor input")
+    .samples(&[sample(&[], &[6.0, -1.0, 7.0, 0.0])]);
 
 fn infer_perm(_: &[Option<Meta>], attrs: &[Attr]) -> Result<Plan> {
     let n = usize::try_from(attrs.int(0)?)
@@ -141,7 +160,8 @@ pub const RAND: OpDef = OpDef::new(
 )
 .attrs(&[attr("shape", SHAPE), attr("low", FLOAT), attr("high", FLOAT), attr("dtype", DTYPE)])
 .doc("Uniform random numbers in [low, high).")
-.of_parts();
+.of_parts()
+.samples(&[sample(&[], &[1.0, 4.0, 0.0, 1.0, -1.0])]);
 
 pub const RANDN: OpDef = OpDef::new(
     "randn",
@@ -153,7 +173,8 @@ pub const RANDN: OpDef = OpDef::new(
 )
 .attrs(&[attr("shape", SHAPE), attr("mean", FLOAT), attr("std", FLOAT), attr("dtype", DTYPE)])
 .doc("Normal random numbers.")
-.of_parts();
+.of_parts()
+.samples(&[sample(&[], &[1.0, 4.0, 0.0, 1.0, -1.0])]);
 
 pub const DRAW_INT: OpDef = OpDef::new(
     "randint",
@@ -170,7 +191,8 @@ pub const DRAW_INT: OpDef = OpDef::new(
 )
 .attrs(&[attr("shape", SHAPE), attr("low", INT), attr("high", INT), attr("dtype", DTYPE)])
 .doc("Random whole numbers in [low, high).")
-.of_parts();
+.of_parts()
+.samples(&[sample(&[], &[1.0, 4.0, 0.0, 9.0, -1.0])]);
 
 pub const DRAW_PERM: OpDef = OpDef::new(
     "randperm",
@@ -183,13 +205,18 @@ pub const DRAW_PERM: OpDef = OpDef::new(
 )
 .attrs(&[attr("length", INT), attr("dtype", DTYPE)])
 .doc("A random permutation of 0 to length - 1.")
-.of_parts();
+.of_parts()
+.samples(&[sample(&[], &[6.0, -1.0])]);
 
 /// Kernel: elementwise; input 0 is boolean, inputs 1 and 2 have the call's dtype.
 pub const WHERE: OpDef =
     OpDef::new("where", &[arg("condition"), arg("input"), arg("other")], Rule::Select)
         .doc("Elements of input where condition holds, else of other.")
-        .vjp(where_vjp, &[0, input(0), input(0)]);
+        .vjp(where_vjp, &[0, input(0), input(0)])
+        .samples(&[
+            sample(&[Mask(&[2, 3]), Real(&[2, 3]), Real(&[3])], &[]),
+            sample(&[Mask(&[3]), Real(&[2, 1]), Number(0.0)], &[]),
+        ]);
 
 fn where_vjp(cx: &VjpCx) -> Result<Grads> {
     let g = cx.grad()?;

@@ -7,6 +7,10 @@ use crate::attr::{Attr, AttrKind, AttrsExt};
 use crate::engine::Arg;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, show, wrap_dim};
+use crate::samples::{
+    Input::{Index, Real},
+    sample,
+};
 use crate::table::{Grads, Meta, Op, OpDef, Plan, Rule, arg, attr, input};
 use crate::tape::VjpCx;
 use smallvec::smallvec;
@@ -55,7 +59,8 @@ pub const INDEX_SELECT: OpDef = OpDef::new(
         Ok(smallvec![Some(cx.engine.call1(Op::IndexAdd, &args, cx.attrs)?), None])
     },
     &[input(1), 0],
-);
+)
+.samples(&[sample(&[Real(&[2, 3]), Index(&[4], 3)], &[1.0])]);
 
 /// Kernel: `[x, index, source]`; a copy of x with source row i added to row `index[i]`.
 pub const INDEX_ADD: OpDef = OpDef::new(
@@ -98,7 +103,8 @@ pub const INDEX_ADD: OpDef = OpDef::new(
         Ok(smallvec![Some(g), None, source])
     },
     &[0, 0, input(1)],
-);
+)
+.samples(&[sample(&[Real(&[2, 3]), Index(&[4], 3), Real(&[2, 4])], &[1.0])]);
 
 /// Shapes of gather and scatter: as many dims, and no extent beyond the input's outside `dim`.
 fn same_rank(op: &str, x: &Meta, i: &Meta, dim: usize) -> Result<()> {
@@ -137,7 +143,8 @@ pub const GATHER: OpDef = OpDef::new(
         Ok(smallvec![Some(cx.engine.call1(Op::ScatterAdd, &args, cx.attrs)?), None])
     },
     &[input(1), 0],
-);
+)
+.samples(&[sample(&[Real(&[2, 3]), Index(&[2, 4], 3)], &[1.0])]);
 
 /// Kernel: `[x, index, source]`; a copy of x with each source element under the index added at
 /// the position that gather would read.
@@ -166,7 +173,8 @@ pub const SCATTER_ADD: OpDef = OpDef::new(
 )
 .attrs(DIM)
 .doc("A copy with elements of a source added at the positions of an index.")
-.vjp(scatter_vjp, &[0, 0, input(1)]);
+.vjp(scatter_vjp, &[0, 0, input(1)])
+.samples(&[sample(&[Real(&[2, 3]), Index(&[2, 4], 3), Real(&[2, 5])], &[1.0])]);
 
 fn scatter_vjp(cx: &VjpCx) -> Result<Grads> {
     let g = cx.grad()?;

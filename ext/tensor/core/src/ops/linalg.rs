@@ -4,6 +4,7 @@ use crate::attr::Attr;
 use crate::engine::{Arg, Engine, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::{broadcast, show};
+use crate::samples::{Input::Real, sample};
 use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, ResultKind, Rule, arg, input};
 use crate::tape::VjpCx;
 use crate::tensor::Tensor;
@@ -16,7 +17,11 @@ const AB: &[crate::table::ArgDef] = &[arg("input"), arg("other")];
 pub const BMM: OpDef = OpDef::new("bmm", AB, Rule::Kernel(infer))
     .doc("Products of matrices in the last two dimensions, batches broadcast.")
     .tolerance(1e-5)
-    .vjp(vjp, &[input(1), input(0)]);
+    .vjp(vjp, &[input(1), input(0)])
+    .samples(&[
+        sample(&[Real(&[2, 3]), Real(&[3, 2])], &[]),
+        sample(&[Real(&[2, 2, 3]), Real(&[1, 3, 2])], &[]),
+    ]);
 
 fn infer(metas: &[Option<Meta>], _: &[Attr]) -> Result<Plan> {
     let [Some(a), Some(b)] = metas else {
@@ -64,7 +69,12 @@ pub const MATMUL: OpDef = OpDef::new("matmul", AB, Rule::Composite(matmul))
     .result(ResultKind::Fresh)
     .doc("Matrix product of vectors, matrices and batches, as in PyTorch.")
     .tolerance(1e-5)
-    .of_parts();
+    .of_parts()
+    .samples(&[
+        sample(&[Real(&[2, 2, 3]), Real(&[3, 2])], &[]),
+        sample(&[Real(&[3]), Real(&[3])], &[]),
+        sample(&[Real(&[2, 3]), Real(&[3])], &[]),
+    ]);
 
 fn matmul(e: &Engine, args: &[Arg], _: &[Attr]) -> Result<Outputs> {
     let (a, b) = (tensor_arg(&MATMUL, args, 0)?, tensor_arg(&MATMUL, args, 1)?);
@@ -76,16 +86,16 @@ fn matmul(e: &Engine, args: &[Arg], _: &[Attr]) -> Result<Outputs> {
             show(b.shape())
         )));
     }
-    // The row runs under matmul's name, whatever part of it fails.
-    let bmm = |a: &Tensor, b: &Tensor| {
-        infer(
-            &[
-                Some(Meta { shape: a.shape(), dtype: a.dtype }),
-                Some(Meta { shape: b.shape(), dtype: b.dtype }),
-            ],
-            &[],
-        )?;
-        e.bin(Op::Bmm, a, b)
+    // A shape that does not fit is told as the caller knows it.
+    let bmm = |x: &Tensor, y: &Tensor| {
+        e.bin(Op::Bmm, x, y).map_err(|error| match error {
+            Error::Shape { .. } => Error::shape(format!(
+                "cannot multiply shapes {} and {}, expected [..., m, k] and [..., k, n]",
+                show(a.shape()),
+                show(b.shape())
+            )),
+            error => error,
+        })
     };
     let product = match (m, n) {
         (1, 1) => {

@@ -4,18 +4,23 @@
 //! backend gets; inputs have the plan's dtype and any strides, outputs are contiguous unless a
 //! comment says otherwise.
 
+pub mod advanced;
+pub mod arrange;
 pub mod attention;
 pub mod conv;
 pub mod create;
+pub mod einsum;
 pub mod index;
 pub mod linalg;
 pub mod loss;
 pub mod movement;
 pub mod nn;
 pub mod norm;
+pub mod order;
 pub mod place;
 pub mod pool;
 pub mod reduce;
+pub mod stats;
 
 /// Calls `$callback! { ... others { Variant = row; ... } }`.
 macro_rules! other_rows {
@@ -54,6 +59,30 @@ macro_rules! other_rows {
         All = ops::reduce::ALL;
         MaxDim = ops::reduce::MAX_DIM;
         MinDim = ops::reduce::MIN_DIM;
+        Prod = ops::stats::PROD;
+        Cumsum = ops::stats::CUMSUM;
+        Cumprod = ops::stats::CUMPROD;
+        Norm = ops::stats::NORM;
+        Logsumexp = ops::stats::LOGSUMEXP;
+        Variance = ops::stats::VARIANCE;
+        Std = ops::stats::STD;
+        Sort = ops::order::SORT;
+        Argsort = ops::order::ARGSORT;
+        Topk = ops::order::TOPK;
+        NonzeroRows = ops::order::NONZERO_ROWS;
+        Nonzero = ops::order::NONZERO;
+        Search = ops::order::SEARCH;
+        Multinomial = ops::order::MULTINOMIAL;
+        Bernoulli = ops::order::BERNOULLI;
+        Repeat = ops::arrange::REPEAT;
+        Roll = ops::arrange::ROLL;
+        Stack = ops::arrange::STACK;
+        Diagonal = ops::arrange::DIAGONAL;
+        DiagonalBackward = ops::arrange::DIAGONAL_BACKWARD;
+        MaskedFill = ops::arrange::MASKED_FILL;
+        Einsum = ops::einsum::EINSUM;
+        WrapIndex = ops::advanced::WRAP_INDEX;
+        Index = ops::advanced::INDEX;
         Bmm = ops::linalg::BMM;
         Matmul = ops::linalg::MATMUL;
         IndexSelect = ops::index::INDEX_SELECT;

@@ -4,7 +4,9 @@ use crate::attr::{Attr, AttrKind, AttrsExt};
 use crate::engine::{Arg, Engine, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, checked_numel, show, wrap_dim};
+use crate::ops::arrange::distinct_dims;
 use crate::ops::create::shape_attr;
+use crate::samples::{Input::Real, sample};
 use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, ResultKind, Rule, arg, attr};
 use crate::tape::VjpCx;
 use smallvec::{SmallVec, smallvec};
@@ -33,7 +35,8 @@ pub const CAST: OpDef = OpDef::new(
 )
 .attrs(&[attr("dtype", AttrKind::OptDType)])
 .doc("The same values in another dtype.")
-.vjp(|cx| Ok(smallvec![Some(cx.engine.cast(&cx.grad()?, cx.meta(0)?.dtype)?)]), &[0]);
+.vjp(|cx| Ok(smallvec![Some(cx.engine.cast(&cx.grad()?, cx.meta(0)?.dtype)?)]), &[0])
+.samples(&[sample(&[Real(&[2, 3])], &[3.0])]);
 
 /// Kernel: copies and converts; the output may have any strides.
 pub const COPY: OpDef = OpDef::new(
@@ -45,7 +48,8 @@ pub const COPY: OpDef = OpDef::new(
     }),
 )
 .doc("A contiguous copy.")
-.vjp(|cx| Ok(smallvec![Some(cx.grad()?)]), &[0]);
+.vjp(|cx| Ok(smallvec![Some(cx.grad()?)]), &[0])
+.samples(&[sample(&[Real(&[2, 3])], &[])]);
 
 /// A shape with at most one -1, resolved for `numel` elements.
 fn resolve_shape(ints: &[i64], numel: usize, from: &[usize]) -> Result<Dims> {
@@ -101,13 +105,15 @@ pub const VIEW: OpDef = OpDef::new("view", &[arg("input")], Rule::View(view_layo
     .attrs(&[attr("shape", INTS)])
     .result(ResultKind::View)
     .doc("The same elements under another shape, without a copy.")
-    .vjp(back_to_input_shape, &[0]);
+    .vjp(back_to_input_shape, &[0])
+    .samples(&[sample(&[Real(&[2, 3])], &[2.0, 3.0, -1.0])]);
 
 pub const RESHAPE: OpDef = OpDef::new("reshape", &[arg("input")], Rule::Composite(reshape))
     .attrs(&[attr("shape", INTS)])
     .result(ResultKind::ViewOrFresh)
     .doc("The same elements under another shape, a view where strides allow it.")
-    .of_parts();
+    .of_parts()
+    .samples(&[sample(&[Real(&[2, 3])], &[1.0, 6.0])]);
 
 fn reshape(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     let x = tensor_arg(&RESHAPE, args, 0)?;
@@ -142,7 +148,8 @@ pub const EXPAND: OpDef = OpDef::new("expand", &[arg("input")], Rule::View(expan
     .attrs(&[attr("shape", INTS)])
     .result(ResultKind::View)
     .doc("Dimensions of extent 1 repeated without a copy; -1 keeps an extent.")
-    .vjp(|cx| Ok(smallvec![Some(cx.unbroadcast(cx.grad()?, 0)?)]), &[0]);
+    .vjp(|cx| Ok(smallvec![Some(cx.unbroadcast(cx.grad()?, 0)?)]), &[0])
+    .samples(&[sample(&[Real(&[2, 1])], &[3.0, 2.0, -1.0, 3.0])]);
 
 fn permutation(attrs: &[Attr], ndim: usize) -> Result<Dims> {
     let ints = attrs.ints(0).unwrap_or_default();
@@ -182,7 +189,8 @@ pub const PERMUTE: OpDef = OpDef::new(
         Ok(smallvec![Some(cx.engine.permute(&cx.grad()?, &inverse)?)])
     },
     &[0],
-);
+)
+.samples(&[sample(&[Real(&[2, 1, 3])], &[3.0, 2.0, 0.0, 1.0])]);
 
 /// `dim`, `start`, `length`, `step` of a slice, checked against `shape`.
 fn slice_params(attrs: &[Attr], shape: &[usize]) -> Result<(usize, usize, usize, usize)> {
@@ -222,7 +230,8 @@ pub const SLICE: OpDef = OpDef::new(
 .attrs(SLICE_ATTRS)
 .result(ResultKind::View)
 .doc("Every step-th of length elements of a dimension from start on, without a copy.")
-.vjp(slice_vjp, &[0]);
+.vjp(slice_vjp, &[0])
+.samples(&[sample(&[Real(&[2, 5])], &[1.0, 1.0, 2.0, 2.0])]);
 
 fn slice_vjp(cx: &VjpCx) -> Result<Grads> {
     let mut attrs = cx.attrs.clone();
@@ -257,7 +266,8 @@ pub const SLICE_BACKWARD: OpDef = OpDef::new(
         Ok(smallvec![Some(cx.engine.call1(Op::Slice, &[Arg::Tensor(&cx.grad()?)], &attrs)?)])
     },
     &[0],
-);
+)
+.samples(&[sample(&[Real(&[2, 2])], &[1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 5.0])]);
 
 /// `dim` and `index` of a selection, checked against `shape`.
 fn select_params(attrs: &[Attr], shape: &[usize]) -> Result<(usize, usize)> {
@@ -307,7 +317,8 @@ pub const SELECT: OpDef = OpDef::new(
         Ok(smallvec![Some(cx.engine.call1(Op::SliceBackward, &[Arg::Tensor(&g)], &attrs)?)])
     },
     &[0],
-);
+)
+.samples(&[sample(&[Real(&[2, 3])], &[1.0, -1.0])]);
 
 fn slice_attrs(dim: usize, start: usize, length: usize) -> crate::Attrs {
     smallvec![
@@ -322,7 +333,8 @@ fn slice_attrs(dim: usize, start: usize, length: usize) -> crate::Attrs {
 pub const CONCAT: OpDef = OpDef::new("concat", &[arg("tensors")], Rule::Raw(concat))
     .attrs(&[attr("dim", INT)])
     .doc("Tensors one behind the other along an existing dimension.")
-    .vjp(concat_vjp, &[0]);
+    .vjp(concat_vjp, &[0])
+    .samples(&[sample(&[Real(&[2, 3]), Real(&[2, 1])], &[1.0])]);
 
 fn concat(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     let head = tensor_arg(&CONCAT, args, 0)?;
@@ -394,15 +406,14 @@ pub const FLIP: OpDef = OpDef::new(
     &[arg("input")],
     Rule::Kernel(|m, a| {
         let x = first(m)?;
-        for &d in a.ints(0).unwrap_or_default() {
-            wrap_dim(d, x.shape.len())?;
-        }
+        distinct_dims(a.ints(0), x.shape.len())?;
         same_as_input(m)
     }),
 )
 .attrs(&[attr("dims", INTS)])
 .doc("Elements in reverse order along dimensions.")
-.vjp(same_op_backwards, &[0]);
+.vjp(same_op_backwards, &[0])
+.samples(&[sample(&[Real(&[2, 3])], &[2.0, 0.0, -1.0])]);
 
 fn matrix_rule(metas: &[Option<Meta>]) -> Result<Plan> {
     let x = first(metas)?;
@@ -419,10 +430,12 @@ fn matrix_rule(metas: &[Option<Meta>]) -> Result<Plan> {
 pub const TRIL: OpDef = OpDef::new("tril", &[arg("input")], Rule::Kernel(|m, _| matrix_rule(m)))
     .attrs(&[attr("diagonal", INT)])
     .doc("The lower triangle of matrices, zeros elsewhere.")
-    .vjp(same_op_backwards, &[0]);
+    .vjp(same_op_backwards, &[0])
+    .samples(&[sample(&[Real(&[3, 3])], &[-1.0])]);
 
 /// Kernel: zeros below the `diagonal`-th diagonal of the last two dimensions.
 pub const TRIU: OpDef = OpDef::new("triu", &[arg("input")], Rule::Kernel(|m, _| matrix_rule(m)))
     .attrs(&[attr("diagonal", INT)])
     .doc("The upper triangle of matrices, zeros elsewhere.")
-    .vjp(same_op_backwards, &[0]);
+    .vjp(same_op_backwards, &[0])
+    .samples(&[sample(&[Real(&[2, 3, 3])], &[1.0])]);

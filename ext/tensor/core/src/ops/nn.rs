@@ -7,6 +7,10 @@ use crate::engine::{Arg, Engine, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::{show, wrap_dim};
 use crate::ops::movement::first;
+use crate::samples::{
+    Input::{Index, Positive, Real},
+    sample,
+};
 use crate::table::{Meta, OUT, Op, OpDef, Outputs, Plan, ResultKind, Rule, arg, attr};
 use crate::tape::VjpCx;
 use crate::tensor::Tensor;
@@ -42,7 +46,8 @@ pub const SOFTMAX: OpDef = OpDef::new("softmax", &[arg("input")], Rule::Kernel(a
             Ok(smallvec![Some(e.bin(Op::Sub, &gy, &inner)?)])
         },
         &[OUT],
-    );
+    )
+    .samples(&[sample(&[Real(&[2, 3])], &[1.0]), sample(&[Real(&[2, 3])], &[0.0])]);
 
 fn fused(cx: &VjpCx, g: &Tensor, y: &Tensor, log: bool) -> Result<crate::table::Grads> {
     let attrs = smallvec![Attr::Int(cx.attrs.int(0)?), Attr::Bool(log)];
@@ -78,7 +83,8 @@ pub const LOG_SOFTMAX: OpDef = OpDef::new("logSoftmax", &[arg("input")], Rule::K
             Ok(smallvec![Some(e.bin(Op::Sub, &g, &scaled)?)])
         },
         &[OUT],
-    );
+    )
+    .samples(&[sample(&[Real(&[2, 3])], &[1.0]), sample(&[Real(&[2, 3])], &[0.0])]);
 
 /// One step of Adam or AdamW over all parameters: tensors are `[p, g, m, v]` for each of them.
 ///
@@ -98,7 +104,11 @@ pub const ADAM_STEP: OpDef = OpDef::new("adamStep", &[arg("tensors")], Rule::Raw
     ])
     .result(ResultKind::Itself)
     .doc("One step of Adam or AdamW over all parameters, in place.")
-    .no_vjp("changes parameters in place");
+    .no_vjp("changes parameters in place")
+    .samples(&[sample(
+        &[Real(&[3]), Real(&[3]), Real(&[3]), Positive(&[3])],
+        &[0.1, 0.9, 0.99, 1e-8, 0.0, 1.0, 1.0],
+    )]);
 
 fn adam_step(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     if !args.len().is_multiple_of(4) {

@@ -8,16 +8,17 @@ use crate::engine::{Arg, Engine, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, show, wrap_dim};
 use crate::ops::movement::first;
+use crate::samples::{Input::Real, sample};
 use crate::table::{Grads, Meta, OUT, OUT1, Op, OpDef, Outputs, Plan, Rule, arg, attr, input};
 use crate::tape::VjpCx;
 use crate::tensor::Tensor;
 use smallvec::{SmallVec, smallvec};
 
-const ATTRS: &[crate::attr::AttrDef] =
+pub(super) const ATTRS: &[crate::attr::AttrDef] =
     &[attr("dims", AttrKind::OptInts), attr("keepdim", AttrKind::Bool)];
 const DIM_ATTRS: &[crate::attr::AttrDef] =
     &[attr("dim", AttrKind::Int), attr("keepdim", AttrKind::Bool)];
-const X: &[crate::table::ArgDef] = &[arg("input")];
+pub(super) const X: &[crate::table::ArgDef] = &[arg("input")];
 
 /// Which dimensions are reduced, as flags per dimension.
 pub fn reduced_flags(dims: Option<&[i64]>, ndim: usize) -> Result<SmallVec<[bool; 4]>> {
@@ -45,7 +46,12 @@ fn reduced_shape(shape: &[usize], flags: &[bool], keepdim: bool) -> Dims {
         .collect()
 }
 
-fn plan(metas: &[Option<Meta>], attrs: &[Attr], compute: DType, out: DType) -> Result<Plan> {
+pub(super) fn plan(
+    metas: &[Option<Meta>],
+    attrs: &[Attr],
+    compute: DType,
+    out: DType,
+) -> Result<Plan> {
     let x = first(metas)?;
     let flags = reduced_flags(attrs.ints(0), x.shape.len())?;
     Ok(Plan::one(compute, reduced_shape(x.shape, &flags, attrs.flag(1)), out))
@@ -63,14 +69,14 @@ fn not_empty(shape: &[usize], flags: &[bool]) -> Result<()> {
 }
 
 /// A reduced tensor put back to its shape before: kept dims of extent 1, then expanded.
-fn restore(cx: &VjpCx, t: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
+pub(super) fn restore(cx: &VjpCx, t: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
     let shape = &cx.meta(0)?.shape;
     let flags = reduced_flags(dims, shape.len())?;
     let kept = cx.engine.reshape(t, &reduced_shape(shape, &flags, true))?;
     cx.engine.expand(&kept, shape)
 }
 
-fn sum_dtype(dtype: DType) -> DType {
+pub(super) fn sum_dtype(dtype: DType) -> DType {
     if dtype.is_float() { dtype } else { DType::I64 }
 }
 
@@ -86,13 +92,23 @@ pub const SUM: OpDef = OpDef::new(
 .attrs(ATTRS)
 .doc("The sum over dimensions; integers and booleans sum in int64.")
 .tolerance(1e-5)
-.vjp(|cx| Ok(smallvec![Some(restore(cx, &cx.grad()?, cx.attrs.ints(0))?)]), &[0]);
+.vjp(|cx| Ok(smallvec![Some(restore(cx, &cx.grad()?, cx.attrs.ints(0))?)]), &[0])
+.samples(&[
+    sample(&[Real(&[2, 3])], &[1.0, 1.0, 0.0]),
+    sample(&[Real(&[2, 3, 2])], &[2.0, 0.0, -1.0, 1.0]),
+    sample(&[Real(&[3])], &[-1.0, 0.0]),
+]);
 
 pub const MEAN: OpDef = OpDef::new("mean", X, Rule::Composite(mean))
     .attrs(ATTRS)
     .doc("The mean over dimensions of a float tensor.")
     .tolerance(1e-5)
-    .of_parts();
+    .of_parts()
+    .samples(&[
+        sample(&[Real(&[2, 3])], &[1.0, 1.0, 0.0]),
+        sample(&[Real(&[2, 3, 2])], &[2.0, 0.0, -1.0, 1.0]),
+        sample(&[Real(&[3])], &[-1.0, 0.0]),
+    ]);
 
 fn mean(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     let x = tensor_arg(&MEAN, args, 0)?;
@@ -136,13 +152,23 @@ fn extreme(m: &[Option<Meta>], a: &[Attr]) -> Result<Plan> {
 pub const AMAX: OpDef = OpDef::new("amax", X, Rule::Kernel(extreme))
     .attrs(ATTRS)
     .doc("The largest element over dimensions; ties share the gradient.")
-    .vjp(extreme_vjp, &[input(0) | OUT]);
+    .vjp(extreme_vjp, &[input(0) | OUT])
+    .samples(&[
+        sample(&[Real(&[2, 3])], &[1.0, 1.0, 0.0]),
+        sample(&[Real(&[2, 3, 2])], &[2.0, 0.0, -1.0, 1.0]),
+        sample(&[Real(&[3])], &[-1.0, 0.0]),
+    ]);
 
 /// Kernel: the smallest element; NaN wins.
 pub const AMIN: OpDef = OpDef::new("amin", X, Rule::Kernel(extreme))
     .attrs(ATTRS)
     .doc("The smallest element over dimensions; ties share the gradient.")
-    .vjp(extreme_vjp, &[input(0) | OUT]);
+    .vjp(extreme_vjp, &[input(0) | OUT])
+    .samples(&[
+        sample(&[Real(&[2, 3])], &[1.0, 1.0, 0.0]),
+        sample(&[Real(&[2, 3, 2])], &[2.0, 0.0, -1.0, 1.0]),
+        sample(&[Real(&[3])], &[-1.0, 0.0]),
+    ]);
 
 fn arg_extreme(m: &[Option<Meta>], a: &[Attr]) -> Result<Plan> {
     let x = first(m)?;
@@ -157,12 +183,14 @@ fn arg_extreme(m: &[Option<Meta>], a: &[Attr]) -> Result<Plan> {
 /// NaN counts as largest.
 pub const ARGMAX: OpDef = OpDef::new("argmax", X, Rule::Kernel(arg_extreme))
     .attrs(ATTRS)
-    .doc("Where the largest element is; the first one of equals.");
+    .doc("Where the largest element is; the first one of equals.")
+    .samples(&[sample(&[Real(&[2, 3])], &[1.0, 1.0, 0.0])]);
 
 /// Kernel: as `argmax`, smallest; NaN counts as smallest.
 pub const ARGMIN: OpDef = OpDef::new("argmin", X, Rule::Kernel(arg_extreme))
     .attrs(ATTRS)
-    .doc("Where the smallest element is; the first one of equals.");
+    .doc("Where the smallest element is; the first one of equals.")
+    .samples(&[sample(&[Real(&[2, 3])], &[-1.0, 0.0])]);
 
 fn truth(m: &[Option<Meta>], a: &[Attr]) -> Result<Plan> {
     plan(m, a, first(m)?.dtype, DType::Bool)
@@ -171,11 +199,22 @@ fn truth(m: &[Option<Meta>], a: &[Attr]) -> Result<Plan> {
 /// Kernel: whether an element differs from 0.
 pub const ANY: OpDef = OpDef::new("any", X, Rule::Kernel(truth))
     .attrs(ATTRS)
-    .doc("Whether at least one element is not 0.");
+    .doc("Whether at least one element is not 0.")
+    .samples(&[
+        sample(&[Real(&[2, 3])], &[1.0, 1.0, 0.0]),
+        sample(&[Real(&[2, 3, 2])], &[2.0, 0.0, -1.0, 1.0]),
+        sample(&[Real(&[3])], &[-1.0, 0.0]),
+    ]);
 
 /// Kernel: whether every element differs from 0.
-pub const ALL: OpDef =
-    OpDef::new("all", X, Rule::Kernel(truth)).attrs(ATTRS).doc("Whether all elements are not 0.");
+pub const ALL: OpDef = OpDef::new("all", X, Rule::Kernel(truth))
+    .attrs(ATTRS)
+    .doc("Whether all elements are not 0.")
+    .samples(&[
+        sample(&[Real(&[2, 3])], &[1.0, 1.0, 0.0]),
+        sample(&[Real(&[2, 3, 2])], &[2.0, 0.0, -1.0, 1.0]),
+        sample(&[Real(&[3])], &[-1.0, 0.0]),
+    ]);
 
 fn with_indices(m: &[Option<Meta>], a: &[Attr]) -> Result<Plan> {
     let x = first(m)?;
@@ -206,10 +245,12 @@ fn picked_vjp(cx: &VjpCx) -> Result<Grads> {
 pub const MAX_DIM: OpDef = OpDef::new("maxDim", X, Rule::Kernel(with_indices))
     .attrs(DIM_ATTRS)
     .doc("The largest elements along a dimension and where they are.")
-    .vjp(picked_vjp, &[OUT1]);
+    .vjp(picked_vjp, &[OUT1])
+    .samples(&[sample(&[Real(&[2, 3])], &[1.0, 0.0])]);
 
 /// Kernel: output 0 the smallest elements along the dim, output 1 where they are.
 pub const MIN_DIM: OpDef = OpDef::new("minDim", X, Rule::Kernel(with_indices))
     .attrs(DIM_ATTRS)
     .doc("The smallest elements along a dimension and where they are.")
-    .vjp(picked_vjp, &[OUT1]);
+    .vjp(picked_vjp, &[OUT1])
+    .samples(&[sample(&[Real(&[2, 3])], &[0.0, 1.0])]);

@@ -6,6 +6,7 @@
 mod elementwise;
 mod matrix;
 mod nn;
+mod order;
 mod other;
 
 use crate::elementwise::{Operand, Source};
@@ -70,11 +71,18 @@ impl Backend for CpuBackend {
                     other::create(t, call, op)
                 }
                 Op::Cast | Op::Copy | Op::Flip | Op::Tril | Op::Triu => other::copy(t, call, op),
-                Op::Sum | Op::Amax | Op::Amin | Op::Any | Op::All => other::reduce(t, call, op),
+                Op::Sum | Op::Prod | Op::Amax | Op::Amin | Op::Any | Op::All => {
+                    other::reduce(t, call, op)
+                }
                 Op::Argmax | Op::Argmin | Op::MaxDim | Op::MinDim => other::extreme(t, call, op),
                 Op::IndexSelect | Op::IndexAdd | Op::Gather | Op::ScatterAdd => {
                     other::index(t, call, op)
                 }
+                Op::Cumsum | Op::Cumprod => order::running(t, call, op),
+                Op::Sort | Op::Topk => order::sort(t, call, op),
+                Op::NonzeroRows => order::nonzero_rows(call),
+                Op::Search => order::search(call),
+                Op::WrapIndex => order::wrap_index(call),
                 Op::Softmax | Op::LogSoftmax => other::softmax(t, call, op),
                 Op::AdamStep => other::adam(t, call),
                 Op::SoftmaxBackward
@@ -114,8 +122,9 @@ impl From<NoScratch> for Error {
 impl From<OutOfRange> for Error {
     fn from(e: OutOfRange) -> Error {
         Error::shape(format!(
-            "index {} is out of range, expected 0 to {}",
+            "index {} is out of range, expected {} to {}",
             e.index,
+            -(e.extent as i64),
             e.extent as i64 - 1
         ))
     }

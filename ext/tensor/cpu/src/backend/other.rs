@@ -3,13 +3,13 @@
 use super::{Operand, no_kernel, number, operand, output, packed, view};
 use crate::adam::{self, Settings};
 use crate::random::{self, Draw};
-use crate::reduce::folds::{AllOf, AnyOf, Largest, Smallest, Sum};
+use crate::reduce::folds::{AllOf, AnyOf, Largest, Product, Smallest, Sum};
 use crate::reduce::{Extreme, Fold, Split, arg_extreme, fold};
 use crate::scratch::Scratch;
 use crate::threads::Threads;
 use mlrun_tensor_core::attr::AttrsExt;
 use mlrun_tensor_core::backend::{Call, View};
-use mlrun_tensor_core::layout::wrap_dim;
+use mlrun_tensor_core::layout::{contiguous_strides, wrap_dim};
 use mlrun_tensor_core::ops::reduce::reduced_flags;
 use mlrun_tensor_core::{DType, Error, Op, Result, Scalar};
 use smallvec::SmallVec;
@@ -195,6 +195,12 @@ pub fn reduce(threads: &Threads, call: &Call, op: Op) -> Result<()> {
             DType::I64 => with::<Sum<i64>>(threads, &split, x, out),
             _ => Err(no_kernel(call)),
         },
+        Op::Prod => match x.dtype {
+            DType::F32 | DType::F16 | DType::BF16 => with::<Product<f32>>(threads, &split, x, out),
+            DType::F64 => with::<Product<f64>>(threads, &split, x, out),
+            DType::I64 => with::<Product<i64>>(threads, &split, x, out),
+            _ => Err(no_kernel(call)),
+        },
         Op::Amax => by_dtype!(Largest),
         Op::Amin => by_dtype!(Smallest),
         Op::Any => by_dtype!(AnyOf),
@@ -240,15 +246,21 @@ pub fn extreme(threads: &Threads, call: &Call, op: Op) -> Result<()> {
 pub fn index(threads: &Threads, call: &Call, op: Op) -> Result<()> {
     let (out, x, i) = (output(call, 0)?, view(call, 0)?, view(call, 1)?);
     let dim = wrap_dim(call.attrs.int(0)?, x.layout.ndim())?;
+    let (wrapped, order);
     let extent = x.layout.shape.get(dim).copied().unwrap_or(1);
     if i.dtype != DType::I64 {
         return Err(no_kernel(call));
     }
-    let (ishape, ioperand) = (&i.layout.shape, operand(i));
+    let (ishape, mut ioperand) = (&i.layout.shape, operand(i));
     // SAFETY: the engine checked the shapes against each other, so views cover what is read;
     // positions are checked first; outputs are fresh.
     unsafe {
-        crate::index::check(ishape, ioperand, extent)?;
+        if crate::index::check(ishape, ioperand, extent)? {
+            wrapped = Scratch::new::<i64>(i.layout.numel())?;
+            order = contiguous_strides(ishape);
+            crate::index::wrap(ishape, wrapped.as_ptr(), ioperand, extent);
+            ioperand = Operand { ptr: wrapped.as_ptr(), strides: &order, dtype: i.dtype };
+        }
         match op {
             Op::IndexSelect => {
                 let shape = &out.layout.shape;

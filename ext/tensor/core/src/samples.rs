@@ -1,0 +1,78 @@
+//! Sample inputs of rows: what property tests, gradient checks and fault injection call them
+//! with. A row that has none fails a test.
+//!
+//! Elementwise rows share samples by the domain of their expression; others name their own with
+//! [`OpDef::samples`](crate::OpDef).
+
+use crate::table::{Op, Rule};
+
+/// One call: inputs in the row's order, and attributes as the flat numbers that
+/// [`crate::attr::decode`] reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    pub inputs: &'static [Input],
+    pub attrs: &'static [f64],
+}
+
+/// How a test makes one input of a shape.
+#[derive(Clone, Copy, Debug)]
+pub enum Input {
+    /// Distinct floats of both signs, none near 0.
+    Real(&'static [usize]),
+    /// Between 0.4 and 2.
+    Positive(&'static [usize]),
+    /// Between -0.9 and 0.9, none near 0.
+    Unit(&'static [usize]),
+    /// Whole numbers below the second field, as int64.
+    Index(&'static [usize], i64),
+    /// Probabilities.
+    Chance(&'static [usize]),
+    /// Booleans, about half of them true.
+    Mask(&'static [usize]),
+    Number(f64),
+    /// Whole numbers between -5 and 5 without 0, as int64.
+    Whole(&'static [usize]),
+}
+
+pub const fn sample(inputs: &'static [Input], attrs: &'static [f64]) -> Sample {
+    Sample { inputs, attrs }
+}
+
+use Input::*;
+
+const ONE: &[Sample] = &[sample(&[Real(&[2, 3])], &[]), sample(&[Real(&[])], &[])];
+const POSITIVE: &[Sample] = &[sample(&[Positive(&[2, 3])], &[])];
+const UNIT: &[Sample] = &[sample(&[Unit(&[2, 3])], &[])];
+const TWO: &[Sample] = &[
+    sample(&[Real(&[2, 3]), Positive(&[2, 3])], &[]),
+    sample(&[Real(&[2, 3]), Positive(&[3])], &[]),
+    sample(&[Real(&[2, 1]), Positive(&[1, 4])], &[]),
+    sample(&[Real(&[]), Positive(&[2])], &[]),
+    sample(&[Real(&[2, 3]), Number(2.0)], &[]),
+];
+const POWERS: &[Sample] =
+    &[sample(&[Positive(&[2, 3]), Real(&[3])], &[]), sample(&[Positive(&[2]), Number(3.0)], &[])];
+const BITS: &[Sample] = &[sample(&[Whole(&[2, 3]), Whole(&[3])], &[])];
+const SOFTPLUS: &[Sample] = &[sample(&[Real(&[2, 3])], &[1.5, 20.0])];
+const PARAMETER: &[Sample] = &[sample(&[Real(&[2, 3])], &[0.3])];
+const LERP: &[Sample] = &[sample(&[Real(&[2, 3]), Real(&[3])], &[0.3])];
+
+/// What tests call a row with.
+pub fn samples(op: Op) -> &'static [Sample] {
+    let def = op.def();
+    if !def.samples.is_empty() {
+        return def.samples;
+    }
+    match (op, def.rule) {
+        (Op::Log | Op::Log1p | Op::Log2 | Op::Log10 | Op::Sqrt | Op::Rsqrt, _) => POSITIVE,
+        (Op::Asin | Op::Acos | Op::Tan, _) => UNIT,
+        (Op::Softplus, _) => SOFTPLUS,
+        (Op::Elu | Op::LeakyRelu | Op::ClampMin | Op::ClampMax, _) => PARAMETER,
+        (Op::Lerp, _) => LERP,
+        (Op::Pow, _) => POWERS,
+        (_, Rule::Unary(_) | Rule::Predicate) => ONE,
+        (_, Rule::Binary(_) | Rule::Compare) => TWO,
+        (_, Rule::Bits) => BITS,
+        _ => &[],
+    }
+}

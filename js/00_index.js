@@ -1,0 +1,220 @@
+// t.index(...), einsum, and the ops that read or write where tensors say.
+//
+// Specs and equations become numbers here; views, positions and products are one native call.
+
+import {
+  addMethods, call, callMany, describe, integer, isTensor, list, options, tensorArg,
+} from "ext:mlrun_tensor/00_handle.js";
+import { wrapDim } from "ext:mlrun_tensor/00_shape.js";
+
+// Kinds of specs; see ext/tensor/core/src/ops/advanced.rs.
+const WHOLE = 0, SLICE = 1, PICK = 2, NEW_DIM = 3, TENSOR = 4, GAP = 5;
+
+/** Start, length and step of "start:stop:step" in a dimension, bounds cut as in NumPy. */
+function parseSlice(spec, extent) {
+  const match = /^\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(\d+)?\s*)?$/.exec(spec);
+  const step = Number(match?.[3] ?? 1);
+  if (match === null || step < 1) {
+    throw new RangeError(`index: cannot read "${spec}", expected "start:stop:step" with a step of 1 or more`);
+  }
+  const bound = (text, otherwise) => {
+    if (text === undefined) return otherwise;
+    const v = Number(text);
+    return Math.min(Math.max(v < 0 ? v + extent : v, 0), extent);
+  };
+  const start = bound(match[1], 0), stop = bound(match[2], extent);
+  return [start, Math.max(0, Math.ceil((stop - start) / step)), step];
+}
+
+/** Dimensions of the indexed tensor that a spec stands for. */
+function consumed(spec) {
+  if (spec === null || spec === "...") return 0;
+  return isTensor(spec) && spec.dtype === "bool" ? spec.ndim : 1;
+}
+
+function encode(t, spec, dim, rest) {
+  if (spec === null) return [NEW_DIM, 0, 0, 0];
+  if (spec === "...") return rest === 0 ? [GAP, 0, 0, 0] : Array(rest).fill([WHOLE, 0, 0, 0]).flat();
+  if (typeof spec === "number") return [PICK, integer("index", "index", spec), 0, 0];
+  if (typeof spec === "string") {
+    const [start, length, step] = parseSlice(spec, t.shape[dim]);
+    return start === 0 && step === 1 && length === t.shape[dim] ? [WHOLE, 0, 0, 0] : [SLICE, start, length, step];
+  }
+  return [TENSOR, 0, 0, 0];
+}
+
+function index(t, specs) {
+  let taken = 0, ellipses = 0;
+  for (const spec of specs) {
+    const known = spec === null || typeof spec === "number" || typeof spec === "string" || isTensor(spec);
+    if (!known) {
+      throw new TypeError(`index: cannot index with ${describe(spec)}, expected a number, null, "...", "start:stop:step" or a tensor`);
+    }
+    taken += consumed(spec);
+    if (spec === "...") ellipses++;
+  }
+  if (ellipses > 1) throw new RangeError('index: "..." may stand once only');
+  if (taken > t.ndim) throw new RangeError(`index: got indices for ${taken} dimensions, expected at most ${t.ndim}`);
+  const codes = [], tensors = [];
+  let dim = 0;
+  for (const spec of specs) {
+    codes.push(...encode(t, spec, dim, t.ndim - taken));
+    dim += spec === "..." ? t.ndim - taken : consumed(spec);
+    if (isTensor(spec)) tensors.push(spec);
+  }
+  return call("index", [t, ...tensors], list(codes));
+}
+
+const withSource = (name) => ({
+  [name](dim, index, source) {
+    const args = [this, tensorArg(name, "index", index), tensorArg(name, "source", source)];
+    return call(name, args, [integer(name, "dim", dim)]);
+  },
+}[name]);
+
+const withIndex = (name) => ({
+  [name](dim, index) {
+    return call(name, [this, tensorArg(name, "index", index)], [integer(name, "dim", dim)]);
+  },
+}[name]);
+
+const SORT = ["descending", "stable"];
+
+/** `(dim, options)` or `(options)` of sort and argsort. Sorting is always stable. */
+function order(op, dim, given) {
+  if (typeof dim === "object" && dim !== null) [dim, given] = [undefined, dim];
+  const { descending = false } = options(op, given, SORT);
+  return [integer(op, "dim", dim ?? -1), descending ? 1 : 0];
+}
+
+addMethods({
+  /**
+   * NumPy-style indexing: a number (the dimension goes), "start:stop:step" (a view), ":" (all),
+   * "..." (all between), null (a new dimension), a tensor of integers (its shape takes the
+   * dimension's place), a boolean mask (the elements where it holds).
+   */
+  index(...specs) {
+    return index(this, specs);
+  },
+  gather: withIndex("gather"),
+  indexSelect: withIndex("indexSelect"),
+  scatterAdd: withSource("scatterAdd"),
+  indexAdd: withSource("indexAdd"),
+  /** A copy with `value` where the mask holds; the dtype stays. */
+  maskedFill(mask, value) {
+    if (value === undefined) throw new TypeError("maskedFill: value must be a number or a 0-d tensor, got undefined");
+    return call("maskedFill", [this, tensorArg("maskedFill", "mask", mask), value], []);
+  },
+  /** Coordinates of the elements that are not 0: int64 `[count, ndim]`. */
+  nonzero() {
+    return call("nonzero", [this], []);
+  },
+  /** Elements in order along a dimension (the last), and where they were. */
+  sort(dim, given) {
+    const [values, indices] = callMany("sort", [this], order("sort", dim, given));
+    return { values, indices };
+  },
+  argsort(dim, given) {
+    return call("argsort", [this], order("argsort", dim, given));
+  },
+  /** The k largest elements along a dimension (the last), in order, and where they are. */
+  topk(k, dim, given) {
+    if (typeof dim === "object" && dim !== null) [dim, given] = [undefined, dim];
+    const { largest = true } = options("topk", given, ["largest", "sorted"]);
+    const attrs = [integer("topk", "k", k), integer("topk", "dim", dim ?? -1), largest ? 1 : 0];
+    const [values, indices] = callMany("topk", [this], attrs);
+    return { values, indices };
+  },
+  /** The diagonal of two dimensions as a last one, without a copy. */
+  diagonal(offset = 0, dim1 = 0, dim2 = 1) {
+    const dims = [wrapDim("diagonal", dim1, this.ndim), wrapDim("diagonal", dim2, this.ndim)];
+    return call("diagonal", [this], [integer("diagonal", "offset", offset), ...dims]);
+  },
+});
+
+// ---- einsum
+
+const LABEL = /^[A-Za-z]$/;
+/** Labels of an ellipsis' dimensions, behind those of letters. */
+const ELLIPSIS = 1000;
+
+function fail(equation, problem) {
+  throw new RangeError(`einsum: ${problem} in "${equation}"`);
+}
+
+/** Letters of one side of an equation; "..." counts as one. */
+function letters(equation, text) {
+  const out = [];
+  for (let i = 0; i < text.length; i++) {
+    if (text.startsWith("...", i)) {
+      if (out.includes("...")) fail(equation, 'more than one "..." for one tensor');
+      out.push("...");
+      i += 2;
+    } else if (LABEL.test(text[i])) {
+      out.push(text[i]);
+    } else {
+      fail(equation, `got "${text[i]}", expected letters, "..." , "," and "->"`);
+    }
+  }
+  return out;
+}
+
+const labelOf = (letter) => letter.charCodeAt(0);
+
+/** Labels of one operand, an ellipsis aligned with the others' from behind. */
+function operandLabels(equation, own, t, i) {
+  const named = own.filter((l) => l !== "...").length, open = own.includes("...");
+  if (open ? named > t.ndim : named !== t.ndim) {
+    fail(equation, `operand ${i} of shape [${t.shape.join(", ")}] has ${t.ndim} dimensions, its labels name ${named}`);
+  }
+  const extra = t.ndim - named;
+  const dims = Array.from({ length: extra }, (_, k) => ELLIPSIS + extra - 1 - k);
+  return own.flatMap((l) => (l === "..." ? dims : [labelOf(l)]));
+}
+
+function checkExtents(equation, lists, tensors) {
+  const seen = new Map();
+  lists.forEach((labels, i) =>
+    labels.forEach((label, d) => {
+      const n = tensors[i].shape[d], before = seen.get(label) ?? 1;
+      if (n !== 1 && before !== 1 && n !== before) {
+        const name = label >= ELLIPSIS ? '"..."' : `label "${String.fromCharCode(label)}"`;
+        fail(equation, `${name} has extents ${before} and ${n}, expected equal ones`);
+      }
+      if (n !== 1) seen.set(label, n);
+    })
+  );
+}
+
+/** Labels of the result where the equation names none: "..." and then letters that stand once. */
+function implied(inputs, width) {
+  const all = inputs.flat().filter((l) => l !== "...");
+  const once = all.filter((l) => all.indexOf(l) === all.lastIndexOf(l)).sort();
+  return [...(width > 0 ? ["..."] : []), ...once];
+}
+
+/**
+ * Products of tensors summed over the labels that the result lacks, as PyTorch's einsum:
+ * `einsum("bij,bjk->bik", a, b)`. Repeated labels of one tensor take its diagonal.
+ */
+export function einsum(equation, ...tensors) {
+  if (typeof equation !== "string") throw new TypeError(`einsum: equation must be a string, got ${describe(equation)}`);
+  if (tensors.length === 1 && Array.isArray(tensors[0])) tensors = tensors[0];
+  tensors.forEach((t, i) => tensorArg("einsum", `operand ${i}`, t));
+  const text = equation.replaceAll(" ", "");
+  const [left, right, ...more] = text.split("->");
+  if (more.length > 0) fail(equation, 'more than one "->"');
+  const inputs = left.split(",").map((part) => letters(equation, part));
+  if (inputs.length !== tensors.length) fail(equation, `${inputs.length} operands are named and ${tensors.length} given`);
+  const lists = inputs.map((own, i) => operandLabels(equation, own, tensors[i], i));
+  checkExtents(equation, lists, tensors);
+  const width = Math.max(0, ...lists.map((l) => l.filter((v) => v >= ELLIPSIS).length));
+  const output = right === undefined ? implied(inputs, width) : letters(equation, right);
+  const dims = Array.from({ length: width }, (_, k) => ELLIPSIS + width - 1 - k);
+  for (const l of output) {
+    if (l !== "..." && !inputs.some((own) => own.includes(l))) fail(equation, `the result's label "${l}" names no dimension`);
+    if (output.indexOf(l) !== output.lastIndexOf(l)) fail(equation, `the result's label "${l}" stands twice`);
+  }
+  const result = output.flatMap((l) => (l === "..." ? dims : [labelOf(l)]));
+  return call("einsum", tensors, list([...lists.flatMap((l) => [...l, -1]), ...result]));
+}

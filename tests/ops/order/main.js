@@ -1,0 +1,60 @@
+// Sort, topk, scans, norms, moments, draws: values of PyTorch, NaN and ties as there.
+import { arange, bernoulli, full, manualSeed, multinomial, ones, randintLike, tensor, zeros } from "mlrun";
+
+const plain = (_, v) => (typeof v === "bigint" ? `${v}n` : typeof v === "number" && !Number.isFinite(v) ? `${v}` : v);
+const round = (v) => (typeof v === "number" && Number.isFinite(v) ? Math.round(v * 1e4) / 1e4 : v);
+const show = (what, t) => console.log(`${what}: ${t.dtype} [${t.shape}] ${JSON.stringify(t.toArray(), (k, v) => plain(k, round(v)))}`);
+const NAN = [2, NaN, -1, 0, -0, 2, -Infinity];
+
+show("sort NaN last", tensor(NAN).sort().values);
+show("sort is stable", tensor(NAN).argsort());
+show("descending NaN first", tensor(NAN).argsort({ descending: true }));
+show("sort of columns", tensor([[3, 1], [1, 2], [2, 3]]).sort(0).values);
+show("sort of a transposed view", tensor([[3, 1, 2], [9, 8, 7]]).T.sort(0).indices);
+show("sort of an expanded view", tensor([[3], [1]]).expand([2, 3]).sort(0).values);
+show("sort int64 bits", tensor([2n ** 62n + 1n, 2n ** 62n, -(2n ** 63n)]).sort().values);
+show("sort bool", tensor([true, false, true]).sort().values);
+show("sort half", tensor([1.5, -2, 0.25], { dtype: "float16" }).sort().values);
+show("sort uint8", tensor(new Uint8Array([200, 3, 100])).argsort(0, { descending: true }));
+show("sort 0-d", tensor(4).sort().indices);
+show("sort size 0", zeros([0, 3]).sort(0).values);
+show("topk", tensor([1, NaN, 3, 3, 2]).topk(3).values);
+show("topk indices", tensor([1, NaN, 3, 3, 2]).topk(3).indices);
+show("topk smallest", tensor([[5, 1, 4], [2, 9, 3]]).topk(2, 1, { largest: false }).values);
+show("topk of 0", tensor([1, 2]).topk(0).values);
+const many = arange(10_000).mul(7919).remainder(10_007);
+console.log("long line", many.sort().values.toArray().every((v, i, all) => i === 0 || all[i - 1] <= v));
+console.log("values at indices", many.gather(0, many.argsort()).eq(many.sort().values).all().item());
+
+show("cumsum", tensor([[1, 2], [3, 4]]).cumsum(0));
+show("cumsum int", tensor(new Int8Array([100, 100])).cumsum(0));
+show("cumprod", tensor([2, 3, 4]).cumprod(-1));
+show("prod", tensor([[1, 2], [3, 4]]).prod(1, { keepdim: true }));
+show("prod of all", tensor([true, true]).prod());
+show("prod of nothing", zeros([0]).prod());
+show("norm", tensor([[3, 4], [6, 8]]).norm(1));
+show("norm 1", tensor([3, -4]).norm({ p: 1 }));
+show("norm inf", tensor([3, -4]).norm({ p: Infinity }));
+show("norm 0", tensor([3, 0]).norm({ p: 0 }));
+show("norm 3", tensor([1, 2]).norm(0, { p: 3, keepdim: true }));
+show("norm of halves", full([1000], 100, { dtype: "float16" }).norm());
+show("logsumexp", tensor([[1, 2, 3], [1000, 1000, 1000]]).logsumexp(1));
+show("logsumexp inf", tensor([[Infinity, 1], [-Infinity, -Infinity], [-Infinity, 2]]).logsumexp(1));
+show("logsumexp of nothing", zeros([0]).logsumexp(0));
+show("logsumexp int", tensor([1n, 2n]).logsumexp(0));
+show("variance", tensor([1, 2, 4]).variance());
+show("variance of rows", tensor([[1, 2], [3, 7]]).variance(-1, { correction: 0, keepdim: true }));
+show("std of one", tensor([1]).std());
+show("nonzero", tensor([[0, 1], [2, 0]]).nonzero());
+show("nonzero 0-d", tensor(3).nonzero());
+show("nonzero of none", zeros([2, 2]).nonzero());
+
+manualSeed(5);
+const counts = multinomial(tensor([1, 0, 3]), 4000, { replacement: true });
+const share = counts.eq(2).to("float32").mean().item();
+console.log("multinomial shares", counts.eq(1).any().item(), Math.abs(share - 0.75) < 0.03);
+const without = multinomial(tensor([[1, 2, 0, 3], [1, 1, 1, 1]]), 3);
+console.log("multinomial without replacement", without.dtype, `[${without.shape}]`, without.select(0, 0).sort().values.toArray().join());
+console.log("first draws", Math.abs(multinomial(ones([4000, 2]).mul(tensor([1, 3])), 1).to("float32").mean().item() - 0.75) < 0.03);
+console.log("bernoulli", bernoulli(tensor([0, 1])).toArray().join(), Math.abs(bernoulli(full([10_000], 0.2)).mean().item() - 0.2) < 0.02);
+console.log("randintLike", randintLike(zeros([50], { dtype: "int32" }), 3).toArray().every((v) => v >= 0 && v < 3));

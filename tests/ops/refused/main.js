@@ -1,0 +1,85 @@
+// Calls that must be refused, under the name that the user called, with nothing changed.
+import {
+  Tensor, arange, autograd, bernoulli, concat, full, fullLike, grad, linspace, multinomial, ones, rand, stack, tensor, where, zeros, zerosLike,
+} from "mlrun";
+
+const i32 = (...v) => tensor(new Int32Array(v));
+const x = zeros([2, 3]);
+const table = {
+  "integer division by zero": () => i32(1, 2).floorDivide(0),
+  "integer remainder by zero": () => i32(1, 2).remainder(i32(1, 0)),
+  "negative power of integers": () => i32(2).pow(-1),
+  "a number that an integer cannot hold": () => tensor([1e300], { dtype: "int32" }),
+  "NaN as an integer": () => tensor([NaN], { dtype: "int64" }),
+  "300 as uint8": () => tensor(300, { dtype: "uint8" }),
+  "full of NaN": () => full([2], NaN, { dtype: "int8" }),
+  "full beyond the range": () => full([2], 1e300, { dtype: "int64" }),
+  "fill_ beyond the range": () => i32(1).fill_(2 ** 31),
+  "BigInt beyond int64": () => tensor([1n]).maskedFill(tensor([true]), 2n ** 64n),
+  "index out of range": () => x.index(5),
+  "index tensor out of range": () => x.index(tensor([2n])),
+  "negative out of range": () => x.indexSelect(1, tensor([-4n])),
+  "gather out of range": () => x.gather(1, tensor([[3n]])),
+  "float index": () => x.index(tensor([0.5])),
+  "mask of another shape": () => x.index(tensor([true])),
+  "indices that do not broadcast": () => x.index(tensor([0n, 1n]), tensor([0n, 1n, 2n])),
+  "too many indices": () => x.index(0, 0, 0),
+  "two ellipses": () => x.index("...", "..."),
+  "a spec that is none": () => x.index({}),
+  "narrow": () => x.narrow(1, 2, 5),
+  "select": () => x.select(0, 2),
+  "dot": () => ones([2]).dot(ones([3])),
+  "add_ of a larger shape": () => zeros([3]).add_(x),
+  "add_ of another dtype": () => i32(1).add_(0.5),
+  "add_ on an expanded tensor": () => zeros([1]).expand(4).add_(1),
+  "copy_ on an expanded tensor": () => zeros([1]).expand(4).copy_(ones([4])),
+  "zero_ on an expanded tensor": () => zeros([2, 1]).expand(2, 3).zero_(),
+  "flip twice": () => x.flip([0, -2]),
+  "roll with too many shifts": () => x.roll([1, 2], 0),
+  "roll without dims": () => x.roll([1, 2]),
+  "repeat with too few counts": () => x.repeat(2),
+  "negative repeat": () => x.repeat(2, -1),
+  "stack of other shapes": () => stack([x, zeros([3])]),
+  "concat of other shapes": () => concat([x, zeros([3, 2])]),
+  "topk of too many": () => x.topk(4),
+  "sort's unknown option": () => x.sort(0, { reverse: true }),
+  "sort's dim": () => x.sort(2),
+  "cumsum without a dim": () => x.cumsum(),
+  "norm of integers": () => i32(1).norm(),
+  "variance of integers": () => i32(1).variance(),
+  "max of nothing": () => zeros([0]).max(),
+  "maskedFill without a bool": () => x.maskedFill(x, 1),
+  "maskedFill of a vector": () => x.maskedFill(x.gt(0), ones([3])),
+  "maskedFill without a value": () => x.maskedFill(x.gt(0)),
+  "where of a float": () => where(x, 1, 0),
+  "multinomial of too many": () => multinomial(tensor([1, 0]), 2),
+  "multinomial of negatives": () => multinomial(tensor([1, -1]), 1),
+  "bernoulli above 1": () => bernoulli(tensor([2])),
+  "rand of integers": () => rand([2], { dtype: "int32" }),
+  "arange the wrong way": () => arange(1, 5, -1),
+  "linspace of negative steps": () => linspace(0, 1, -1),
+  "zerosLike of a number": () => zerosLike(3),
+  "unknown option": () => fullLike(x, 1, { size: 2 }),
+  "diagonal of one dim": () => x.diagonal(0, 1, 1),
+  "a method on no tensor": () => Tensor.prototype.add.call({}, 1),
+  "a getter on no tensor": () => Object.create(x).shape,
+  "structuredClone": () => structuredClone({ x }),
+  "gradient of integers": () => autograd.grad(i32(1).sum(), i32(1)),
+  "an input that plays no part": () => autograd.grad(ones([1]).requiresGrad_().sum(), ones([1]).requiresGrad_()),
+  "grad of no scalar": () => grad((t) => t)(ones([2])),
+};
+for (const [what, call] of Object.entries(table)) {
+  try {
+    const got = call();
+    console.log(`${what}: no error, got ${got instanceof Tensor ? got : typeof got}`);
+  } catch (e) {
+    console.log(`${what}: ${e.name}: ${e.message}`);
+  }
+}
+console.log("true division of integers by zero", JSON.stringify(i32(1, 0).div(0).toArray().map(String)));
+console.log("division of nothing by zero", `[${i32().remainder(0).shape}]`);
+console.log("wraps as PyTorch", JSON.stringify(tensor([-1, 1.9], { dtype: "uint8" })));
+console.log("NaN is true", JSON.stringify(tensor([NaN, 0], { dtype: "bool" })));
+console.log("JSON", JSON.stringify({ a: tensor([[1, NaN]]), b: tensor([2n ** 62n, 1n]), c: tensor([true]), d: tensor(3) }));
+console.log("x is as before", JSON.stringify(x));
+console.log(String(ones([1]).expand([1_000_000, 1_000_000])));
