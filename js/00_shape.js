@@ -19,6 +19,11 @@ const shapeList = (op, dims) => list(integers(op, "shape", dims));
 /** `f([2, 3])` and `f(2, 3)` are the same. */
 const spread = (args) => (args.length === 1 && typeof args[0] === "object" ? args[0] : args);
 
+/** Copies for the `caller`-th of copy_, fill_ and zero_. Parameters outlive the native call. */
+function copyInto(caller, to, from) {
+  ops.op_tensor_copy_into(caller, idOf(to), idOf(from));
+}
+
 addMethods({
   reshape(...shape) {
     return call("reshape", [this], shapeList("reshape", spread(shape)));
@@ -142,25 +147,25 @@ addMethods({
     return call("triu", [this], [integer("triu", "diagonal", diagonal)]);
   },
   copy_(source) {
-    ops.op_tensor_copy_into(0, idOf(this), idOf(tensorArg("copy_", "source", source)));
+    copyInto(0, this, tensorArg("copy_", "source", source));
     return this;
   },
   fill_(value) {
     if (isTensor(value)) {
       if (value.ndim !== 0) throw new RangeError(`fill_: got a value of shape [${value.shape.join(", ")}], expected a number`);
-      ops.op_tensor_copy_into(1, idOf(this), idOf(value));
+      copyInto(1, this, value);
     } else if (typeof value === "bigint") {
-      ops.op_tensor_copy_into(1, idOf(this), idOf(tensor(value)));
+      copyInto(1, this, tensor(value));
     } else if (typeof value === "number" || typeof value === "boolean") {
       const number = call("fill_", [], [0, Number(value), dtypeCode("fill_", this.dtype)]);
-      ops.op_tensor_copy_into(1, idOf(this), idOf(number));
+      copyInto(1, this, number);
     } else {
       throw new TypeError(`fill_: expected a number, got ${describe(value)}`);
     }
     return this;
   },
   zero_() {
-    ops.op_tensor_copy_into(2, idOf(this), idOf(call("zeros", [], [0, 0, dtypeCode("zero_", this.dtype)])));
+    copyInto(2, this, call("zeros", [], [0, 0, dtypeCode("zero_", this.dtype)]));
     return this;
   },
   [Symbol.iterator]: function* () {

@@ -4,7 +4,7 @@
 // their attributes. A layer with nothing to do (dropout outside training) gives a new handle on
 // its input, never the argument itself, so that whoever owns the result may release it.
 
-import { alias, call, describe, integer, integers, list, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { addMethods, alias, call, describe, integer, integers, list, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 
 const REDUCTIONS = ["none", "mean", "sum"];
 
@@ -278,6 +278,13 @@ export function pad(x, paddings, given) {
   if (typeof value !== "number") throw new TypeError(`pad: value must be a number, got ${describe(value)}`);
   return call("pad", [tensorArg("pad", "input", x)], [...list(integers("pad", "paddings", paddings)), value, code]);
 }
+
+addMethods({
+  /** As nn.functional's pad. */
+  pad(paddings, given) {
+    return pad(this, paddings, given);
+  },
+});
 
 /** Sizes of the spatial dimensions from `size` or `scaleFactor`, and the factors that were given. */
 function newSizes(op, x, { size, scaleFactor }) {

@@ -221,6 +221,11 @@ declare module "mlrun" {
     scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor;
     indexSelect(dim: number, index: Tensor): Tensor;
     indexAdd(dim: number, index: Tensor, source: Tensor): Tensor;
+    /** As nn.functional's pad: `[left, right, top, bottom, ...]`. */
+    pad(
+      paddings: readonly number[],
+      options?: { mode?: "constant" | "reflect" | "replicate" | "circular"; value?: number },
+    ): Tensor;
     /** This tensor itself where it is contiguous. */
     contiguous(): Tensor;
     clone(): Tensor;

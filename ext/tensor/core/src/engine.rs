@@ -219,10 +219,7 @@ impl Engine {
                 Rule::Raw(f) => self.raw(op, f, args, attrs).map_err(|e| e.of_op(def.name)),
             }
         };
-        run().map_err(|e| match def.rule {
-            Rule::Composite(_) | Rule::Raw(_) => e.of_op(def.name),
-            _ => e.in_op(def.name),
-        })
+        run().map_err(|e| e.in_op(def.name))
     }
 
     /// As [`Engine::call`] for rows with one output.
@@ -277,6 +274,11 @@ impl Engine {
 
     fn predicate(&self, op: Op, args: &[Arg]) -> Result<Outputs> {
         let x = tensor_arg(op.def(), args, 0)?;
+        if !x.dtype.is_float() && op != Op::LogicalNot {
+            // Whole numbers and booleans are all finite.
+            let finite = (op == Op::Isfinite) as u8 as f64;
+            return Ok(smallvec![self.full(x.shape(), finite, DType::Bool)?]);
+        }
         let outputs: Outputs = smallvec![self.empty(x.shape(), DType::Bool)?];
         self.run(KernelId::Forward(op), x.dtype, &[input(x)], &outputs, &[])?;
         Ok(outputs)

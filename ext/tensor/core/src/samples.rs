@@ -30,6 +30,8 @@ pub enum Input {
     /// Booleans, about half of them true.
     Mask(&'static [usize]),
     Number(f64),
+    /// An optional input that is left out.
+    Absent,
     /// Whole numbers between -5 and 5 without 0, as int64.
     Whole(&'static [usize]),
 }
@@ -57,6 +59,82 @@ const SOFTPLUS: &[Sample] = &[sample(&[Real(&[2, 3])], &[1.5, 20.0])];
 const PARAMETER: &[Sample] = &[sample(&[Real(&[2, 3])], &[0.3])];
 const LERP: &[Sample] = &[sample(&[Real(&[2, 3]), Real(&[3])], &[0.3])];
 
+/// Rows that are parts of another one, whose samples reach them.
+pub const PARTS: &[(Op, Op)] = &[
+    (Op::SoftmaxBackward, Op::Softmax),
+    (Op::NormRows, Op::LayerNorm),
+    (Op::NormRowsBackward, Op::LayerNorm),
+    (Op::BatchNormTrain, Op::BatchNorm),
+    (Op::DropoutSeeded, Op::Dropout),
+    (Op::PadConstant, Op::Pad),
+    (Op::Convolve, Op::Conv2d),
+    (Op::ConvolveInput, Op::Conv2d),
+    (Op::ConvolveWeight, Op::Conv2d),
+    (Op::MaxPoolPlanes, Op::MaxPool2d),
+    (Op::AvgPoolPlanes, Op::AvgPool2d),
+    (Op::AvgPoolPlanesBackward, Op::AvgPool2d),
+    (Op::Attention, Op::ScaledDotProductAttention),
+    (Op::AttentionBackward, Op::ScaledDotProductAttention),
+];
+
+const NOTHING: f64 = f64::NAN;
+
+/// Samples of the rows behind `nn.functional`.
+fn of_network(op: Op) -> &'static [Sample] {
+    match op {
+        Op::CrossEntropy => {
+            &[sample(&[Real(&[2, 3]), Index(&[2], 3), Absent], &[1.0, -100.0, 0.1])]
+        }
+        Op::NllLoss => &[sample(&[Real(&[2, 3]), Index(&[2], 3), Absent], &[1.0, -100.0])],
+        Op::BceWithLogits => &[sample(&[Real(&[2, 3]), Chance(&[2, 3]), Absent, Absent], &[1.0])],
+        Op::MseLoss | Op::L1Loss => &[sample(&[Real(&[2, 3]), Unit(&[2, 3]), Absent], &[1.0])],
+        Op::SmoothL1Loss => &[sample(&[Real(&[2, 3]), Unit(&[2, 3]), Absent], &[1.0, 0.9])],
+        Op::LayerNorm => &[sample(&[Real(&[2, 3]), Positive(&[3]), Real(&[3])], &[1.0, 3.0, 1e-5])],
+        Op::RmsNorm => &[sample(&[Real(&[2, 3]), Positive(&[3])], &[1.0, 3.0, 1e-6])],
+        Op::GroupNorm => &[sample(&[Real(&[2, 4, 2]), Positive(&[4]), Real(&[4])], &[2.0, 1e-5])],
+        Op::BatchNorm => &[sample(
+            &[Real(&[3, 2, 2]), Absent, Absent, Positive(&[2]), Real(&[2])],
+            &[1.0, 0.1, 1e-5],
+        )],
+        Op::Embedding => &[sample(&[Index(&[2, 2], 3), Real(&[3, 2])], &[NOTHING])],
+        Op::Dropout => &[sample(&[Real(&[2, 3])], &[0.5])],
+        Op::Pad => &[sample(&[Real(&[2, 3])], &[2.0, 1.0, 2.0, 0.5, 0.0])],
+        Op::Interpolate => {
+            &[sample(&[Real(&[1, 1, 3, 2])], &[2.0, 4.0, 4.0, 1.0, 0.0, NOTHING, NOTHING, NOTHING])]
+        }
+        Op::OneHot => &[sample(&[Index(&[3], 4)], &[4.0])],
+        Op::Conv1d => &[sample(
+            &[Real(&[1, 2, 5]), Real(&[2, 2, 3]), Real(&[2])],
+            &[1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0],
+        )],
+        Op::Conv2d => &[sample(
+            &[Real(&[1, 2, 4, 4]), Real(&[2, 1, 2, 2]), Real(&[2])],
+            &[2.0, 1.0, 2.0, 2.0, 0.0, 1.0, 2.0, 1.0, 1.0, 2.0, 0.0],
+        )],
+        Op::ConvTranspose1d => &[sample(
+            &[Real(&[1, 2, 3]), Real(&[2, 1, 2]), Absent],
+            &[1.0, 2.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        )],
+        Op::ConvTranspose2d => &[sample(
+            &[Real(&[1, 1, 2, 2]), Real(&[1, 1, 2, 2]), Absent],
+            &[2.0, 1.0, 1.0, 2.0, 0.0, 0.0, 2.0, 1.0, 1.0, 1.0, 2.0, 0.0, 0.0],
+        )],
+        Op::MaxPool2d => &[sample(
+            &[Real(&[1, 1, 4, 4])],
+            &[2.0, 2.0, 2.0, 2.0, 0.0, 0.0, 2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 0.0],
+        )],
+        Op::AvgPool2d => &[sample(
+            &[Real(&[1, 1, 4, 4])],
+            &[2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 0.0, 1.0, 0.0],
+        )],
+        Op::ScaledDotProductAttention => &[sample(
+            &[Real(&[1, 2, 3]), Real(&[1, 2, 3]), Real(&[1, 2, 3]), Absent],
+            &[1.0, NOTHING, 0.0],
+        )],
+        _ => &[],
+    }
+}
+
 /// What tests call a row with.
 pub fn samples(op: Op) -> &'static [Sample] {
     let def = op.def();
@@ -73,6 +151,6 @@ pub fn samples(op: Op) -> &'static [Sample] {
         (_, Rule::Unary(_) | Rule::Predicate) => ONE,
         (_, Rule::Binary(_) | Rule::Compare) => TWO,
         (_, Rule::Bits) => BITS,
-        _ => &[],
+        _ => of_network(op),
     }
 }

@@ -13,7 +13,6 @@ use mlrun_tensor_cpu::CpuBackend;
 use smallvec::smallvec;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 fn engine(threads: usize) -> Engine {
     Engine::new(Arc::new(CpuBackend::new(threads)), Arc::new(HostPool::new()))
@@ -49,6 +48,7 @@ fn values(e: &Engine, t: &Tensor) -> Vec<f64> {
 enum Made {
     Tensor(Tensor),
     Number(f64),
+    Absent,
 }
 
 fn make(e: &Engine, input: &Input, noise: &mut Noise, float: DType) -> Made {
@@ -68,6 +68,7 @@ fn make(e: &Engine, input: &Input, noise: &mut Noise, float: DType) -> Made {
         Input::Mask(s) => fill(s, DType::Bool, &mut |i, _| (i % 2 == 0) as u8 as f64),
         Input::Whole(s) => fill(s, DType::I64, &mut |_, r| sign(r) * (1.0 + (r * 4.0).floor())),
         Input::Number(v) => Made::Number(v),
+        Input::Absent => Made::Absent,
     }
 }
 
@@ -81,6 +82,7 @@ fn args(made: &[Made]) -> Vec<Arg<'_>> {
         .map(|m| match m {
             Made::Tensor(t) => Arg::Tensor(t),
             Made::Number(v) => Arg::Scalar(Scalar::from_number(*v)),
+            Made::Absent => Arg::Absent,
         })
         .collect()
 }
@@ -330,14 +332,14 @@ fn fail_each(op: Op, n: usize, sample: &Sample, forever: bool) {
                 }
             }
         }
-        let before = e.pool.account.live.load(Relaxed);
+        let before = e.pool.account.live();
         e.pool.fault.arm(after, forever);
         let result = forward_and_backward(&e, op, sample, &made);
         e.pool.fault.disarm();
         let what = format!("{} sample {n}, allocation {after}, forever {forever}", op.name());
         match result {
             Err(Error::Memory { .. }) => {
-                assert_eq!(e.pool.account.live.load(Relaxed), before, "{what}: bytes stayed");
+                assert_eq!(e.pool.account.live(), before, "{what}: bytes stayed");
                 forward_and_backward(&e, op, sample, &made)
                     .unwrap_or_else(|e| panic!("{what}: no use afterwards: {e}"));
             }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::layout::{show, wrap_dim};
 use crate::ops::movement::first;
 use crate::samples::{
-    Input::{Index, Positive, Real},
+    Input::{Positive, Real},
     sample,
 };
 use crate::table::{Meta, OUT, Op, OpDef, Outputs, Plan, ResultKind, Rule, arg, attr};
