@@ -83,54 +83,103 @@ const NOTHING: f64 = f64::NAN;
 fn of_network(op: Op) -> &'static [Sample] {
     match op {
         Op::CrossEntropy => {
-            &[sample(&[Real(&[2, 3]), Index(&[2], 3), Absent], &[1.0, -100.0, 0.1])]
+            const { &[sample(&[Real(&[2, 3]), Index(&[2], 3), Absent], &[1.0, -100.0, 0.1])] }
         }
-        Op::NllLoss => &[sample(&[Real(&[2, 3]), Index(&[2], 3), Absent], &[1.0, -100.0])],
-        Op::BceWithLogits => &[sample(&[Real(&[2, 3]), Chance(&[2, 3]), Absent, Absent], &[1.0])],
-        Op::MseLoss | Op::L1Loss => &[sample(&[Real(&[2, 3]), Unit(&[2, 3]), Absent], &[1.0])],
-        Op::SmoothL1Loss => &[sample(&[Real(&[2, 3]), Unit(&[2, 3]), Absent], &[1.0, 0.9])],
-        Op::LayerNorm => &[sample(&[Real(&[2, 3]), Positive(&[3]), Real(&[3])], &[1.0, 3.0, 1e-5])],
-        Op::RmsNorm => &[sample(&[Real(&[2, 3]), Positive(&[3])], &[1.0, 3.0, 1e-6])],
-        Op::GroupNorm => &[sample(&[Real(&[2, 4, 2]), Positive(&[4]), Real(&[4])], &[2.0, 1e-5])],
-        Op::BatchNorm => &[sample(
-            &[Real(&[3, 2, 2]), Absent, Absent, Positive(&[2]), Real(&[2])],
-            &[1.0, 0.1, 1e-5],
-        )],
-        Op::Embedding => &[sample(&[Index(&[2, 2], 3), Real(&[3, 2])], &[NOTHING])],
-        Op::Dropout => &[sample(&[Real(&[2, 3])], &[0.5])],
-        Op::Pad => &[sample(&[Real(&[2, 3])], &[2.0, 1.0, 2.0, 0.5, 0.0])],
+        Op::NllLoss => {
+            const { &[sample(&[Real(&[2, 3]), Index(&[2], 3), Absent], &[1.0, -100.0])] }
+        }
+        Op::BceWithLogits => {
+            const { &[sample(&[Real(&[2, 3]), Chance(&[2, 3]), Absent, Absent], &[1.0])] }
+        }
+        Op::MseLoss | Op::L1Loss => {
+            const { &[sample(&[Real(&[2, 3]), Unit(&[2, 3]), Absent], &[1.0])] }
+        }
+        Op::SmoothL1Loss => {
+            const { &[sample(&[Real(&[2, 3]), Unit(&[2, 3]), Absent], &[1.0, 0.9])] }
+        }
+        Op::LayerNorm => {
+            const { &[sample(&[Real(&[2, 3]), Positive(&[3]), Real(&[3])], &[1.0, 3.0, 1e-5])] }
+        }
+        Op::RmsNorm => const { &[sample(&[Real(&[2, 3]), Positive(&[3])], &[1.0, 3.0, 1e-6])] },
+        Op::GroupNorm => {
+            const { &[sample(&[Real(&[2, 4, 2]), Positive(&[4]), Real(&[4])], &[2.0, 1e-5])] }
+        }
+        Op::BatchNorm => {
+            const {
+                &[sample(
+                    &[Real(&[3, 2, 2]), Absent, Absent, Positive(&[2]), Real(&[2])],
+                    &[1.0, 0.1, 1e-5],
+                )]
+            }
+        }
+        Op::Embedding => const { &[sample(&[Index(&[2, 2], 3), Real(&[3, 2])], &[NOTHING])] },
+        Op::Dropout => const { &[sample(&[Real(&[2, 3])], &[0.5])] },
+        Op::Pad => const { &[sample(&[Real(&[2, 3])], &[2.0, 1.0, 2.0, 0.5, 0.0])] },
         Op::Interpolate => {
-            &[sample(&[Real(&[1, 1, 3, 2])], &[2.0, 4.0, 4.0, 1.0, 0.0, NOTHING, NOTHING, NOTHING])]
+            const {
+                &[sample(
+                    &[Real(&[1, 1, 3, 2])],
+                    &[2.0, 4.0, 4.0, 1.0, 0.0, NOTHING, NOTHING, NOTHING],
+                )]
+            }
         }
-        Op::OneHot => &[sample(&[Index(&[3], 4)], &[4.0])],
-        Op::Conv1d => &[sample(
-            &[Real(&[1, 2, 5]), Real(&[2, 2, 3]), Real(&[2])],
-            &[1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0],
-        )],
-        Op::Conv2d => &[sample(
-            &[Real(&[1, 2, 4, 4]), Real(&[2, 1, 2, 2]), Real(&[2])],
-            &[2.0, 1.0, 2.0, 2.0, 0.0, 1.0, 2.0, 1.0, 1.0, 2.0, 0.0],
-        )],
-        Op::ConvTranspose1d => &[sample(
-            &[Real(&[1, 2, 3]), Real(&[2, 1, 2]), Absent],
-            &[1.0, 2.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-        )],
-        Op::ConvTranspose2d => &[sample(
-            &[Real(&[1, 1, 2, 2]), Real(&[1, 1, 2, 2]), Absent],
-            &[2.0, 1.0, 1.0, 2.0, 0.0, 0.0, 2.0, 1.0, 1.0, 1.0, 2.0, 0.0, 0.0],
-        )],
-        Op::MaxPool2d => &[sample(
-            &[Real(&[1, 1, 4, 4])],
-            &[2.0, 2.0, 2.0, 2.0, 0.0, 0.0, 2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 0.0],
-        )],
-        Op::AvgPool2d => &[sample(
-            &[Real(&[1, 1, 4, 4])],
-            &[2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 0.0, 1.0, 0.0],
-        )],
-        Op::ScaledDotProductAttention => &[sample(
-            &[Real(&[1, 2, 3]), Real(&[1, 2, 3]), Real(&[1, 2, 3]), Absent],
-            &[1.0, NOTHING, 0.0],
-        )],
+        Op::OneHot => const { &[sample(&[Index(&[3], 4)], &[4.0])] },
+        Op::Conv1d => {
+            const {
+                &[sample(
+                    &[Real(&[1, 2, 5]), Real(&[2, 2, 3]), Real(&[2])],
+                    &[1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0],
+                )]
+            }
+        }
+        Op::Conv2d => {
+            const {
+                &[sample(
+                    &[Real(&[1, 2, 4, 4]), Real(&[2, 1, 2, 2]), Real(&[2])],
+                    &[2.0, 1.0, 2.0, 2.0, 0.0, 1.0, 2.0, 1.0, 1.0, 2.0, 0.0],
+                )]
+            }
+        }
+        Op::ConvTranspose1d => {
+            const {
+                &[sample(
+                    &[Real(&[1, 2, 3]), Real(&[2, 1, 2]), Absent],
+                    &[1.0, 2.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+                )]
+            }
+        }
+        Op::ConvTranspose2d => {
+            const {
+                &[sample(
+                    &[Real(&[1, 1, 2, 2]), Real(&[1, 1, 2, 2]), Absent],
+                    &[2.0, 1.0, 1.0, 2.0, 0.0, 0.0, 2.0, 1.0, 1.0, 1.0, 2.0, 0.0, 0.0],
+                )]
+            }
+        }
+        Op::MaxPool2d => {
+            const {
+                &[sample(
+                    &[Real(&[1, 1, 4, 4])],
+                    &[2.0, 2.0, 2.0, 2.0, 0.0, 0.0, 2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 0.0],
+                )]
+            }
+        }
+        Op::AvgPool2d => {
+            const {
+                &[sample(
+                    &[Real(&[1, 1, 4, 4])],
+                    &[2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 0.0, 1.0, 0.0],
+                )]
+            }
+        }
+        Op::ScaledDotProductAttention => {
+            const {
+                &[sample(
+                    &[Real(&[1, 2, 3]), Real(&[1, 2, 3]), Real(&[1, 2, 3]), Absent],
+                    &[1.0, NOTHING, 0.0],
+                )]
+            }
+        }
         _ => &[],
     }
 }
