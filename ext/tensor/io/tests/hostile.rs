@@ -4,7 +4,6 @@
 mod common;
 
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
 
 use common::{Folder, counting, pool, read};
 use mlrun_tensor_core::DType;
@@ -22,8 +21,8 @@ fn refused(path: &Path) -> (String, u64) {
         Err(error) => error.to_string(),
         Ok(()) => panic!("{}: accepted", path.display()),
     };
-    assert_eq!(pool.account.live.load(Relaxed), 0, "{message}: bytes are left");
-    (message, pool.account.peak.load(Relaxed))
+    assert_eq!(pool.account.live(), 0, "{message}: bytes are left");
+    (message, pool.account.peak())
 }
 
 fn check(name: &str, bytes: &[u8], expected: &str) {
@@ -299,12 +298,12 @@ fn the_memory_limit_is_asked_before_bytes_are_taken() {
     let path = folder.file("a.npy");
     npy::save(&path, &counting(DType::F64, &[1000])).expect("saved");
     let pool = pool();
-    pool.account.limit.store(7999, Relaxed);
+    pool.account.set_limit(7999);
     let error = npy::load(&path, &pool).expect_err("limit");
     let class = mlrun_tensor_io::ErrorClass::Core(mlrun_tensor_core::ErrorClass::Memory);
     assert_eq!(error.class(), class);
     assert!(error.to_string().starts_with("io.loadNpy: out of tensor memory, requested 8000"));
-    pool.account.limit.store(8000, Relaxed);
+    pool.account.set_limit(8000);
     assert!(npy::load(&path, &pool).is_ok());
 }
 
