@@ -19,6 +19,10 @@ const REASONS = [
   [/outside (of )?tf\.grads|errors if relevant ops are missing grads/, "asks for an error of tfjs's tape"],
   [/fromPixels/, "needs a browser"],
   [/ensureShape > null/, "a shape with holes is no shape here"],
+  [/einsum > (2d matrix calculate trace|more than two input)/, "einsum takes repeated labels and any number of tensors"],
+  [/norm > .* to throw error/, "norm takes every order of a vector, and of a matrix's elements"],
+  [/multinomial > creates the same data given the same seed/, "no call has a seed of its own"],
+  [/gather > throws when index is out of bound/, "negative indices count from the end, as in NumPy"],
   [/mirrorPad > grad/, "tfjs's gradient leaves mirrored elements out"],
 ];
 

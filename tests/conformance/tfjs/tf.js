@@ -137,7 +137,7 @@ export const norm = (x, ord = "euclidean", axis = null, keepDims = false) => {
     throw new RangeError(`norm ${p} of matrices`);
   }
   if (typeof p !== "number") throw new RangeError(`unknown norm ${p}`);
-  return wrap(t.norm(p, dims, o));
+  return wrap(t.norm(dims, { ...o, p }));
 };
 export const cumsum = (x, axis = 0, exclusive = false, reverse = false) => scan("cumsum", x, axis, exclusive, reverse, 0);
 export const cumprod = (x, axis = 0, exclusive = false, reverse = false) => scan("cumprod", x, axis, exclusive, reverse, 1);
@@ -447,7 +447,7 @@ export const multinomial = (x, n, seed, normalized = false) => {
   x = T(x);
   if (x.rank !== 1 && x.rank !== 2 || x.shape.at(-1) < 2) throw new RangeError("multinomial");
   const p = normalized ? x.t : F.softmax(x.t, -1);
-  return wrap(method(p, "multinomial")(n, { replacement: true }), "int32");
+  return wrap(mlrun.multinomial(p, n, { replacement: true }), "int32");
 };
 
 export const [signal, sparse, spectral, string, train, math, browser] = [
