@@ -154,12 +154,13 @@ export class Module {
   modules() {
     return this.namedModules().map(([, m]) => m);
   }
-  /** Pairs of name and module directly on this one. */
+  /** Pairs of name and module directly on this one, each once. */
   namedChildren() {
-    return contents(this).children.map(([name, m]) => [name, m]);
+    const seen = new Set();
+    return contents(this).children.filter(([, m]) => !seen.has(m) && seen.add(m)).map(([name, m]) => [name, m]);
   }
   children() {
-    return contents(this).children.map(([, m]) => m);
+    return this.namedChildren().map(([, m]) => m);
   }
   /** The module at a path such as `"blocks.0.attn"`. */
   getSubmodule(path) {

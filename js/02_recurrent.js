@@ -80,30 +80,37 @@ function firstState(op, name, layer, given, x, batched) {
  */
 function run(layer, x, states, steps) {
   const ends = layer.bidirectional ? ["", "Reverse"] : [""];
-  const lasts = states.map(() => []);
+  const lasts = [];
+  for (let i = 0; i < states.length; i++) lasts.push([]);
   let input = x;
   for (let l = 0; l < layer.numLayers; l++) {
     const sides = [];
-    ends.forEach((end, d) => {
-      const at = l * ends.length + d;
-      const bias = (kind) => (layer.bias ? layer[`bias${kind}L${l}${end}`] : null);
-      const projected = F.linear(input, layer[`weightIhL${l}${end}`], bias("Ih"));
-      const first = states.map((s) => s.select(0, at));
-      const inOrder = projected.unbind(0);
+    for (let d = 0; d < ends.length; d++) {
+      const name = `L${l}${ends[d]}`;
+      const inputBias = layer.bias ? layer[`biasIh${name}`] : null, bias = layer.bias ? layer[`biasHh${name}`] : null;
+      const inOrder = F.linear(input, layer[`weightIh${name}`], inputBias).unbind(0);
       if (d === 1) inOrder.reverse();
-      const [outputs, last] = steps(inOrder, layer[`weightHhL${l}${end}`], bias("Hh"), first);
+      const first = [];
+      for (const s of states) first.push(s.select(0, l * ends.length + d));
+      const [outputs, last] = steps(inOrder, layer[`weightHh${name}`], bias, first);
       if (d === 1) outputs.reverse();
       sides.push(stack(outputs, 0));
-      last.forEach((s, i) => lasts[i].push(s));
-    });
+      for (let i = 0; i < last.length; i++) lasts[i].push(last[i]);
+    }
     input = sides.length === 1 ? sides[0] : concat(sides, -1);
     if (layer.dropout > 0 && layer.training && l + 1 < layer.numLayers) input = F.dropout(input, layer.dropout);
   }
-  return [input, lasts.map((list) => stack(list, 0))];
+  const ended = [];
+  for (const list of lasts) ended.push(stack(list, 0));
+  return [input, ended];
 }
 
 function finish(layer, batched, output, lasts) {
-  if (!batched) return [output.squeeze(1), lasts.map((s) => s.squeeze(1))];
+  if (!batched) {
+    const own = [];
+    for (const s of lasts) own.push(s.squeeze(1));
+    return [output.squeeze(1), own];
+  }
   return [layer.batchFirst ? output.transpose(0, 1) : output, lasts];
 }
 

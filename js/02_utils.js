@@ -13,7 +13,12 @@ function parameterList(op, parameters) {
 }
 
 function gradients(op, parameters) {
-  return parameterList(op, parameters).map((p) => p.grad).filter((g) => g !== null);
+  const out = [];
+  for (const p of parameterList(op, parameters)) {
+    const g = p.grad;
+    if (g !== null) out.push(g);
+  }
+  return out;
 }
 
 /** Sum, maximum or count over one gradient, such that totals of them combine alike. */
@@ -49,7 +54,9 @@ export function clipGradNorm_(parameters, maxNorm, given) {
 
 function totalNorm(grads, type) {
   if (grads.length === 0) return zeros([]);
-  const parts = stack(grads.map((g) => part(g, type)));
+  const each = [];
+  for (const g of grads) each.push(part(g, type));
+  const parts = stack(each);
   if (type === Infinity) return parts.amax();
   const sum = parts.sum();
   return type === 2 ? sum.sqrt() : type === 1 ? sum : sum.pow(1 / type);

@@ -534,43 +534,352 @@ declare module "mlrun" {
     const functional: typeof F;
     /** Gives a tensor: a leaf that requires a gradient and that modules find on their fields. */
     const Parameter: new (data: Tensor, options?: { requiresGrad?: boolean }) => Tensor;
+    interface Hook {
+      remove(): void;
+    }
+    /**
+     * Base of all layers: a class with `forward`. Parameters (`nn.Parameter`), buffers and modules
+     * are found on its fields, also inside arrays and plain objects.
+     */
     class Module {
+      /** Set by `train()` and `eval()`; read by dropout and batch norm. */
       training: boolean;
       forward(...args: any[]): any;
-      registerBuffer(name: string, t: Tensor): void;
+      /** A tensor that is saved but not trained; then the field `name`. Null for one that is left out. */
+      registerBuffer(name: string, t: Tensor | null, options?: { persistent?: boolean }): void;
+      /** Each parameter once, in PyTorch's order. */
       parameters(): Tensor[];
       namedParameters(): [string, Tensor][];
+      buffers(): Tensor[];
+      namedBuffers(): [string, Tensor][];
+      /** This module and all below it. */
       modules(): Module[];
       namedModules(): [string, Module][];
+      children(): Module[];
+      namedChildren(): [string, Module][];
+      /** The module at a path such as `"blocks.0.attn"`; a RangeError where there is none. */
+      getSubmodule(path: string): Module;
+      /** Parameters and buffers by PyTorch's names; they share memory with the model. */
       stateDict(): Record<string, Tensor>;
+      /**
+       * Copies values by name. A RangeError lists missing and unexpected names (unless `strict` is
+       * false) and wrong shapes; then nothing has changed.
+       */
       loadStateDict(
         state: Record<string, Tensor>,
         options?: { strict?: boolean },
       ): { missing: string[]; unexpected: string[] };
       train(on?: boolean): this;
       eval(): this;
-      to(device: Device): this;
+      /** Calls `fn` with every module below this one, then with this one. */
+      apply(fn: (module: Module) => void): this;
+      requiresGrad_(on?: boolean): this;
+      zeroGrad(): void;
+      /** Another floating-point dtype, as new parameters: call it before making the optimizer. */
+      to(target: DType | Device | { dtype?: DType; device?: Device }): this;
+      /** `fn` before each forward; an array that it gives stands in for the arguments. */
+      registerForwardPreHook(fn: (module: this, args: any[]) => any): Hook;
+      /** `fn` after each forward; what it gives, unless undefined, stands in for the output. */
+      registerForwardHook(fn: (module: this, args: any[], output: any) => any): Hook;
+      /** What stands in the brackets when the module is printed. */
+      extraRepr(): string;
+      toString(): string;
     }
-    /** `[..., inFeatures]` to `[..., outFeatures]`. */
+    /** `[..., inFeatures]` to `[..., outFeatures]`: `x W^T + b`. */
     class Linear extends Module {
       constructor(inFeatures: number, outFeatures: number, options?: { bias?: boolean });
+      readonly inFeatures: number;
+      readonly outFeatures: number;
+      /** `[outFeatures, inFeatures]` */
+      weight: Tensor;
+      /** `[outFeatures]` */
+      bias: Tensor | null;
+      forward(x: Tensor): Tensor;
+    }
+    class Identity extends Module {
+      forward<T>(x: T): T;
+    }
+    /** Dimensions from `startDim` (1) to `endDim` (-1) as one. */
+    class Flatten extends Module {
+      constructor(options?: { startDim?: number; endDim?: number });
+      forward(x: Tensor): Tensor;
+    }
+    type PaddingMode = "zeros" | "reflect" | "replicate" | "circular";
+    interface ConvOptions<N> {
+      stride?: N;
+      /** "same" keeps the length, at stride 1. */
+      padding?: N | "same" | "valid";
+      dilation?: N;
+      groups?: number;
+      bias?: boolean;
+      paddingMode?: PaddingMode;
+    }
+    type Pair = number | readonly [number, number];
+    /** `[batch, in, length]` to `[batch, out, length']`. */
+    class Conv1d extends Module {
+      constructor(inChannels: number, outChannels: number, kernelSize: number | readonly [number], options?: ConvOptions<number | readonly [number]>);
+      /** `[out, in / groups, kernel]` */
       weight: Tensor;
       bias: Tensor | null;
       forward(x: Tensor): Tensor;
     }
+    /** `[batch, in, height, width]` to `[batch, out, height', width']`. */
+    class Conv2d extends Module {
+      constructor(inChannels: number, outChannels: number, kernelSize: Pair, options?: ConvOptions<Pair>);
+      /** `[out, in / groups, kernel, kernel]` */
+      weight: Tensor;
+      bias: Tensor | null;
+      forward(x: Tensor): Tensor;
+    }
+    class ConvTranspose2d extends Module {
+      constructor(
+        inChannels: number,
+        outChannels: number,
+        kernelSize: Pair,
+        options?: { stride?: Pair; padding?: Pair; outputPadding?: Pair; dilation?: Pair; groups?: number; bias?: boolean },
+      );
+      /** `[in, out / groups, kernel, kernel]` */
+      weight: Tensor;
+      bias: Tensor | null;
+      forward(x: Tensor): Tensor;
+    }
+    /** Integers `[...]` to rows of a table `[..., embeddingDim]`. */
+    class Embedding extends Module {
+      constructor(numEmbeddings: number, embeddingDim: number, options?: { paddingIdx?: number | null });
+      static fromPretrained(table: Tensor, options?: { freeze?: boolean; paddingIdx?: number | null }): Embedding;
+      /** `[numEmbeddings, embeddingDim]` */
+      weight: Tensor;
+      forward(ids: Tensor): Tensor;
+    }
+    /** Mean 0 and variance 1 over the last dimensions. */
+    class LayerNorm extends Module {
+      constructor(normalizedShape: Dims, options?: { eps?: number; elementwiseAffine?: boolean; bias?: boolean });
+      weight: Tensor | null;
+      bias: Tensor | null;
+      forward(x: Tensor): Tensor;
+    }
+    /** Root mean square 1 over the last dimensions; `eps` null is the dtype's own. */
+    class RMSNorm extends Module {
+      constructor(normalizedShape: Dims, options?: { eps?: number | null; elementwiseAffine?: boolean });
+      weight: Tensor | null;
+      forward(x: Tensor): Tensor;
+    }
+    interface BatchNormOptions {
+      eps?: number;
+      /** Share of the new batch in the running values; null: the mean over all batches. */
+      momentum?: number | null;
+      affine?: boolean;
+      trackRunningStats?: boolean;
+    }
+    class BatchNorm1d extends Module {
+      constructor(numFeatures: number, options?: BatchNormOptions);
+      weight: Tensor | null;
+      bias: Tensor | null;
+      runningMean: Tensor | null;
+      runningVar: Tensor | null;
+      numBatchesTracked: Tensor | null;
+      /** `[n, features]` or `[n, features, length]` */
+      forward(x: Tensor): Tensor;
+    }
+    class BatchNorm2d extends Module {
+      constructor(numFeatures: number, options?: BatchNormOptions);
+      weight: Tensor | null;
+      bias: Tensor | null;
+      runningMean: Tensor | null;
+      runningVar: Tensor | null;
+      numBatchesTracked: Tensor | null;
+      /** `[n, channels, height, width]` */
+      forward(x: Tensor): Tensor;
+    }
+    class GroupNorm extends Module {
+      constructor(numGroups: number, numChannels: number, options?: { eps?: number; affine?: boolean });
+      weight: Tensor | null;
+      bias: Tensor | null;
+      /** `[n, channels, ...]` */
+      forward(x: Tensor): Tensor;
+    }
+    class Dropout extends Module {
+      constructor(p?: number);
+      p: number;
+      forward(x: Tensor): Tensor;
+    }
+    class MaxPool2d extends Module {
+      constructor(kernelSize: Pair, options?: { stride?: Pair; padding?: Pair; dilation?: Pair; ceilMode?: boolean });
+      forward(x: Tensor): Tensor;
+    }
+    class AvgPool2d extends Module {
+      constructor(kernelSize: Pair, options?: { stride?: Pair; padding?: Pair; ceilMode?: boolean; countIncludePad?: boolean });
+      forward(x: Tensor): Tensor;
+    }
+    interface AttentionMasks {
+      /** `[batch, source]`; true hides. */
+      keyPaddingMask?: Tensor | null;
+      /** `[length, source]` or `[batch * heads, length, source]`; true hides, numbers are added. */
+      attnMask?: Tensor | null;
+      isCausal?: boolean;
+    }
+    /** `[length, batch, embedDim]`, or `[batch, length, embedDim]` with `batchFirst`. */
+    class MultiheadAttention extends Module {
+      constructor(
+        embedDim: number,
+        numHeads: number,
+        options?: { dropout?: number; bias?: boolean; batchFirst?: boolean; kdim?: number; vdim?: number },
+      );
+      outProj: Linear;
+      forward(query: Tensor, key: Tensor, value: Tensor, options: AttentionMasks & { needWeights: false }): [Tensor, null];
+      forward(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        options?: AttentionMasks & { needWeights?: boolean; averageAttnWeights?: boolean },
+      ): [Tensor, Tensor];
+    }
+    class TransformerEncoderLayer extends Module {
+      constructor(
+        dModel: number,
+        nhead: number,
+        options?: {
+          dimFeedforward?: number;
+          dropout?: number;
+          activation?: "relu" | "gelu" | ((x: Tensor) => Tensor);
+          layerNormEps?: number;
+          batchFirst?: boolean;
+          normFirst?: boolean;
+          bias?: boolean;
+        },
+      );
+      forward(src: Tensor, options?: { srcMask?: Tensor | null; srcKeyPaddingMask?: Tensor | null; isCausal?: boolean }): Tensor;
+    }
+    interface RecurrentOptions {
+      numLayers?: number;
+      bias?: boolean;
+      batchFirst?: boolean;
+      dropout?: number;
+      bidirectional?: boolean;
+    }
+    /** Input `[length, batch, inputSize]`, state `[layers * directions, batch, hiddenSize]`. */
+    class RNN extends Module {
+      constructor(inputSize: number, hiddenSize: number, options?: RecurrentOptions & { nonlinearity?: "tanh" | "relu" });
+      forward(input: Tensor, h0?: Tensor | null): [Tensor, Tensor];
+    }
+    class LSTM extends Module {
+      constructor(inputSize: number, hiddenSize: number, options?: RecurrentOptions);
+      forward(input: Tensor, state?: readonly [Tensor, Tensor] | null): [Tensor, [Tensor, Tensor]];
+    }
+    class GRU extends Module {
+      constructor(inputSize: number, hiddenSize: number, options?: RecurrentOptions);
+      forward(input: Tensor, h0?: Tensor | null): [Tensor, Tensor];
+    }
+    /** Modules one behind the other: a list of them, or an object that names them. */
     class Sequential extends Module {
       constructor(...layers: Module[]);
+      constructor(layers: Record<string, Module>);
       readonly length: number;
       [index: number]: Module;
       [Symbol.iterator](): IterableIterator<Module>;
       forward(x: any): any;
     }
-    class ReLU extends Module {}
-    class Tanh extends Module {}
-    class Sigmoid extends Module {}
-    class SiLU extends Module {}
+    /** A list of modules; has no forward of its own. */
+    class ModuleList<M extends Module = any> extends Module {
+      constructor(modules?: Iterable<M>);
+      readonly length: number;
+      [index: number]: M;
+      append(module: M): this;
+      extend(modules: Iterable<M>): this;
+      at(index: number): M | undefined;
+      [Symbol.iterator](): IterableIterator<M>;
+    }
+    class ReLU extends Module {
+      forward(x: Tensor): Tensor;
+    }
+    class Tanh extends Module {
+      forward(x: Tensor): Tensor;
+    }
+    class Sigmoid extends Module {
+      forward(x: Tensor): Tensor;
+    }
+    class SiLU extends Module {
+      forward(x: Tensor): Tensor;
+    }
     class GELU extends Module {
       constructor(options?: { approximate?: "none" | "tanh" });
+      forward(x: Tensor): Tensor;
+    }
+    class LeakyReLU extends Module {
+      constructor(negativeSlope?: number | { negativeSlope?: number });
+      forward(x: Tensor): Tensor;
+    }
+    class ELU extends Module {
+      constructor(alpha?: number | { alpha?: number });
+      forward(x: Tensor): Tensor;
+    }
+    class Softplus extends Module {
+      constructor(options?: { beta?: number; threshold?: number });
+      forward(x: Tensor): Tensor;
+    }
+    class Softmax extends Module {
+      constructor(dim?: number | { dim?: number });
+      forward(x: Tensor): Tensor;
+    }
+    class LogSoftmax extends Module {
+      constructor(dim?: number | { dim?: number });
+      forward(x: Tensor): Tensor;
+    }
+    class Loss extends Module {
+      forward(input: Tensor, target: Tensor): Tensor;
+    }
+    class CrossEntropyLoss extends Loss {
+      constructor(options?: { weight?: Tensor; reduction?: Reduction; ignoreIndex?: number; labelSmoothing?: number });
+    }
+    class NLLLoss extends Loss {
+      constructor(options?: { weight?: Tensor; reduction?: Reduction; ignoreIndex?: number });
+    }
+    class MSELoss extends Loss {
+      constructor(options?: { reduction?: Reduction });
+    }
+    class L1Loss extends Loss {
+      constructor(options?: { reduction?: Reduction });
+    }
+    class SmoothL1Loss extends Loss {
+      constructor(options?: { reduction?: Reduction; beta?: number });
+    }
+    class BCEWithLogitsLoss extends Loss {
+      constructor(options?: { weight?: Tensor; posWeight?: Tensor; reduction?: Reduction });
+    }
+    /** First values of parameters, written in place; each gives its tensor. */
+    namespace init {
+      function uniform_(t: Tensor, a?: number, b?: number): Tensor;
+      function normal_(t: Tensor, mean?: number, std?: number): Tensor;
+      /** Normal, cut off below a (-2) and above b (2). */
+      function truncNormal_(t: Tensor, mean?: number, std?: number, a?: number, b?: number): Tensor;
+      function constant_(t: Tensor, value: number): Tensor;
+      function zeros_(t: Tensor): Tensor;
+      function ones_(t: Tensor): Tensor;
+      function eye_(t: Tensor): Tensor;
+      function xavierUniform_(t: Tensor, options?: { gain?: number }): Tensor;
+      function xavierNormal_(t: Tensor, options?: { gain?: number }): Tensor;
+      interface KaimingOptions {
+        /** Slope of leakyRelu below 0. */
+        a?: number;
+        mode?: "fanIn" | "fanOut";
+        nonlinearity?: Nonlinearity;
+      }
+      type Nonlinearity = "linear" | "conv1d" | "conv2d" | "sigmoid" | "tanh" | "relu" | "leakyRelu" | "selu";
+      function kaimingUniform_(t: Tensor, options?: KaimingOptions): Tensor;
+      function kaimingNormal_(t: Tensor, options?: KaimingOptions): Tensor;
+      function orthogonal_(t: Tensor, options?: { gain?: number }): Tensor;
+      function calculateGain(nonlinearity: Nonlinearity, param?: number): number;
+    }
+    namespace utils {
+      /** Scales all gradients so that their common norm is at most `maxNorm`; gives the norm before. */
+      function clipGradNorm_(
+        parameters: Tensor | Iterable<Tensor>,
+        maxNorm: number,
+        options?: { normType?: number; errorIfNonfinite?: boolean },
+      ): Tensor;
+      function clipGradValue_(parameters: Tensor | Iterable<Tensor>, clipValue: number): void;
+      function parametersToVector(parameters: Iterable<Tensor>): Tensor;
+      function vectorToParameters(vector: Tensor, parameters: Iterable<Tensor>): void;
     }
   }
 
@@ -611,27 +920,331 @@ declare module "mlrun" {
   }
 
   export namespace optim {
-    interface AdamOptions {
+    /** Settings of one group, which schedules and programs may change between steps. */
+    interface ParamGroup {
+      params: Tensor[];
+      lr: number;
+      /** The rate that schedules start from. */
+      initialLr?: number;
+      [setting: string]: any;
+    }
+    type Params<O> = Iterable<Tensor> | Iterable<O & { params: Tensor | Iterable<Tensor> }>;
+    interface OptimizerState {
+      state: Record<string, Record<string, any>>;
+      paramGroups: Record<string, any>[];
+    }
+    class Optimizer<O = any> {
+      paramGroups: ParamGroup[];
+      /** The learning rate of the first group; setting it sets that of all. */
+      lr: number;
+      addParamGroup(group: O & { params: Tensor | Iterable<Tensor> }): void;
+      /** Updates all parameters that have a gradient. */
+      step(): void;
+      step<T>(closure: () => T): T;
+      /** Forgets all gradients. */
+      zeroGrad(): void;
+      stateDict(): OptimizerState;
+      /** Goes on bit for bit from what `stateDict` gave. */
+      loadStateDict(saved: OptimizerState): void;
+    }
+    interface SGDOptions {
+      /** 1e-3 */
       lr?: number;
+      momentum?: number;
+      dampening?: number;
+      weightDecay?: number;
+      nesterov?: boolean;
+    }
+    class SGD extends Optimizer<SGDOptions> {
+      constructor(parameters: Params<SGDOptions>, options?: SGDOptions);
+    }
+    interface AdamOptions {
+      /** 1e-3 */
+      lr?: number;
+      /** [0.9, 0.999] */
       betas?: [number, number];
+      /** 1e-8 */
       eps?: number;
       weightDecay?: number;
     }
-    class SGD {
-      constructor(parameters: Iterable<Tensor>, options?: { lr?: number; momentum?: number; weightDecay?: number });
-      step(): void;
-      zeroGrad(): void;
-    }
-    class Adam {
-      constructor(parameters: Iterable<Tensor>, options?: AdamOptions);
-      step(): void;
-      zeroGrad(): void;
+    class Adam extends Optimizer<AdamOptions> {
+      constructor(parameters: Params<AdamOptions>, options?: AdamOptions);
     }
     /** Weight decay 0.01 by default, apart from the gradient. */
-    class AdamW {
-      constructor(parameters: Iterable<Tensor>, options?: AdamOptions);
-      step(): void;
-      zeroGrad(): void;
+    class AdamW extends Optimizer<AdamOptions> {
+      constructor(parameters: Params<AdamOptions>, options?: AdamOptions);
     }
+    interface RMSpropOptions {
+      /** 1e-2 */
+      lr?: number;
+      /** 0.99 */
+      alpha?: number;
+      eps?: number;
+      weightDecay?: number;
+      momentum?: number;
+      centered?: boolean;
+    }
+    class RMSprop extends Optimizer<RMSpropOptions> {
+      constructor(parameters: Params<RMSpropOptions>, options?: RMSpropOptions);
+    }
+    interface AdagradOptions {
+      /** 1e-2 */
+      lr?: number;
+      lrDecay?: number;
+      weightDecay?: number;
+      initialAccumulatorValue?: number;
+      eps?: number;
+    }
+    class Adagrad extends Optimizer<AdagradOptions> {
+      constructor(parameters: Params<AdagradOptions>, options?: AdagradOptions);
+    }
+    interface LionOptions {
+      /** 1e-4 */
+      lr?: number;
+      /** [0.9, 0.99] */
+      betas?: [number, number];
+      weightDecay?: number;
+    }
+    class Lion extends Optimizer<LionOptions> {
+      constructor(parameters: Params<LionOptions>, options?: LionOptions);
+    }
+    /** Moving averages of parameters. */
+    class EMA {
+      constructor(parameters: nn.Module | Iterable<Tensor>, options?: { decay?: number });
+      readonly parameters: Tensor[];
+      readonly averages: Tensor[];
+      /** Call it after the optimizer's step. */
+      step(): void;
+      /** Writes the averages into the parameters, for good. */
+      copyTo(): void;
+      /** Runs `fn` with the averages as parameters; a promise that it gives is waited for. */
+      swap<T>(fn: () => T): T;
+      stateDict(): { decay: number; averages: Tensor[] };
+      loadStateDict(saved: { decay: number; averages: Tensor[] }): void;
+    }
+    /** Schedules of the learning rate. Call `step()` after the optimizer's. */
+    namespace lr {
+      class Schedule {
+        readonly optimizer: Optimizer;
+        lastEpoch: number;
+        step(epoch?: number): void;
+        getLastLr(): number[];
+        stateDict(): Record<string, any>;
+        loadStateDict(saved: Record<string, any>): void;
+      }
+      /** Times `gamma` (0.1) every `stepSize` steps. */
+      class StepLR extends Schedule {
+        constructor(optimizer: Optimizer, stepSize: number, options?: { gamma?: number });
+      }
+      class MultiStepLR extends Schedule {
+        constructor(optimizer: Optimizer, milestones: Iterable<number>, options?: { gamma?: number });
+      }
+      class ExponentialLR extends Schedule {
+        constructor(optimizer: Optimizer, gamma: number);
+      }
+      /** From `startFactor` (1/3) to `endFactor` (1) over `totalIters` (5) steps: a warm-up. */
+      class LinearLR extends Schedule {
+        constructor(optimizer: Optimizer, options?: { startFactor?: number; endFactor?: number; totalIters?: number });
+      }
+      class ConstantLR extends Schedule {
+        constructor(optimizer: Optimizer, options?: { factor?: number; totalIters?: number });
+      }
+      /** Half a cosine down to `etaMin` (0) over `tMax` steps. */
+      class CosineAnnealingLR extends Schedule {
+        constructor(optimizer: Optimizer, tMax: number, options?: { etaMin?: number });
+      }
+      class CosineAnnealingWarmRestarts extends Schedule {
+        constructor(optimizer: Optimizer, t0: number, options?: { tMult?: number; etaMin?: number });
+      }
+      class LambdaLR extends Schedule {
+        constructor(optimizer: Optimizer, lrLambda: ((step: number) => number) | readonly ((step: number) => number)[]);
+      }
+      class OneCycleLR extends Schedule {
+        constructor(
+          optimizer: Optimizer,
+          maxLr: number | readonly number[],
+          options: {
+            totalSteps?: number;
+            epochs?: number;
+            stepsPerEpoch?: number;
+            pctStart?: number;
+            annealStrategy?: "cos" | "linear";
+            cycleMomentum?: boolean;
+            baseMomentum?: number;
+            maxMomentum?: number;
+            divFactor?: number;
+            finalDivFactor?: number;
+            threePhase?: boolean;
+          },
+        );
+      }
+      class ReduceLROnPlateau {
+        constructor(
+          optimizer: Optimizer,
+          options?: {
+            mode?: "min" | "max";
+            factor?: number;
+            patience?: number;
+            threshold?: number;
+            thresholdMode?: "rel" | "abs";
+            cooldown?: number;
+            minLr?: number | readonly number[];
+            eps?: number;
+          },
+        );
+        step(metric: number | Tensor): void;
+        getLastLr(): number[];
+        stateDict(): Record<string, any>;
+        loadStateDict(saved: Record<string, any>): void;
+      }
+      /** `schedulers[i]` up to step `milestones[i]`, then the next one from its own start. */
+      class SequentialLR {
+        constructor(optimizer: Optimizer, schedulers: readonly Schedule[], milestones: readonly number[]);
+        step(): void;
+        getLastLr(): number[];
+        stateDict(): Record<string, any>;
+        loadStateDict(saved: Record<string, any>): void;
+      }
+    }
+  }
+
+  export namespace data {
+    /** Items by index: a class with `length` and `get(index)`. */
+    abstract class Dataset<T = any> {
+      readonly length: number;
+      abstract get(index: number): T;
+      /** Where it is there, whole batches, which are not collated. */
+      getBatch?(indices: number[]): any;
+      [Symbol.iterator](): IterableIterator<T>;
+    }
+    /** Rows of tensors with equal first dimensions. */
+    class TensorDataset extends Dataset<Tensor[]> {
+      constructor(...tensors: Tensor[]);
+      readonly tensors: Tensor[];
+      get(index: number): Tensor[];
+      getBatch(indices: number[]): Tensor[];
+    }
+    type Indexed<T> = { readonly length: number; get(index: number): T } | readonly T[];
+    class Subset<T = any> extends Dataset<T> {
+      constructor(dataset: Indexed<T>, indices: Iterable<number>);
+      get(index: number): T;
+    }
+    /** Parts at random; lengths, or fractions that add up to 1. */
+    function randomSplit<T>(dataset: Indexed<T>, lengths: readonly number[], options?: { seed?: number }): Subset<T>[];
+    /**
+     * Items as one batch: tensors are stacked; numbers become a float32 tensor, BigInts int64,
+     * booleans bool; texts an array; arrays and plain objects go position by position, key by key.
+     */
+    function collate(items: readonly any[]): any;
+    interface LoaderOptions<T, B> {
+      /** 1; null gives single items. */
+      batchSize?: number | null;
+      shuffle?: boolean;
+      /** Makes the orders of all loops the same at every run. */
+      seed?: number;
+      dropLast?: boolean;
+      collate?: (items: T[]) => B;
+      /** Indices in the order wanted. */
+      sampler?: Iterable<number>;
+    }
+    class DataLoader<T = any, B = any> {
+      constructor(dataset: Indexed<T> | Iterable<T> | AsyncIterable<T>, options?: LoaderOptions<T, B>);
+      /** Batches in one loop; a TypeError for an iterable dataset. */
+      readonly length: number;
+      [Symbol.iterator](): IterableIterator<B>;
+      [Symbol.asyncIterator](): AsyncIterableIterator<B>;
+      stateDict(): { epoch: number };
+      loadStateDict(saved: { epoch: number }): void;
+    }
+    interface CsvOptions {
+      /** "," */
+      separator?: string;
+      /** The first row names the columns (true). */
+      header?: boolean;
+    }
+    interface CsvTensorOptions extends CsvOptions {
+      /** Names, or numbers from 0. */
+      columns?: readonly (string | number)[];
+      dtype?: DType;
+    }
+    /** Rows of texts; a RangeError names the line of a ragged row. */
+    function parseCsv(text: string, options?: CsvOptions): { columns: string[] | null; rows: string[][]; lines: number[] };
+    /** Numbers of a CSV text, `[rows, columns]`. */
+    function csvToTensor(text: string, options?: CsvTensorOptions): Tensor;
+    /** Numbers of a CSV file, `[rows, columns]`. */
+    function readCsv(file: string | URL, options?: CsvTensorOptions): Tensor;
+  }
+
+  export namespace metrics {
+    /** Share from 0 to 1; predictions are classes `[n]` or scores `[n, classes]`. */
+    function accuracy(predictions: Tensor, target: Tensor, options?: { topk?: number }): number;
+    /** int64 `[classes, classes]`: row the target, column the prediction. */
+    function confusionMatrix(predictions: Tensor, target: Tensor, options?: { numClasses?: number }): Tensor;
+    function precisionRecall(matrix: Tensor): {
+      precision: number[];
+      recall: number[];
+      f1: number[];
+      meanPrecision: number;
+      meanRecall: number;
+      meanF1: number;
+    };
+    /** A running mean. */
+    class Mean {
+      update(value: number | Tensor, n?: number): this;
+      readonly value: number;
+      readonly count: number;
+      reset(): void;
+    }
+  }
+
+  export interface LayerSummary {
+    path: string;
+    name: string;
+    depth: number;
+    output: string;
+    parameters: number;
+  }
+  export interface ModelSummary {
+    layers: LayerSummary[];
+    totalParameters: number;
+    trainableParameters: number;
+    parameterBytes: number;
+    toString(): string;
+  }
+  /** Runs the model once on a tensor, zeros of a shape, or an array of arguments; prints as a table. */
+  export function summary(model: nn.Module, input: Tensor | Shape | readonly any[]): ModelSummary;
+
+  export interface Progress<T> extends Iterable<T>, AsyncIterable<T> {
+    /** Metrics to show behind the rate. */
+    set(metrics: Record<string, number | string | Tensor>): this;
+  }
+  /** The items of `iterable`, with a line on standard error: how far, how fast, how long still. */
+  export function progress(steps: number, options?: { label?: string; total?: number }): Progress<number>;
+  export function progress<T>(
+    iterable: Iterable<T> | AsyncIterable<T>,
+    options?: { label?: string; total?: number },
+  ): Progress<T>;
+  /** Waits until timers, I/O and other tasks of the event loop have had their turn. */
+  export function nextTurn(): Promise<void>;
+
+  export interface CheckpointInfo {
+    step: number;
+    metric: number | null;
+    file: string;
+  }
+  /** A folder of checkpoints that keeps the newest and the `keep` (3) best by metric. */
+  export class Checkpoints {
+    constructor(folder: string, options?: { keep?: number; mode?: "min" | "max" });
+    /** Saves the `stateDict` of each part, or plain trees of tensors and values; gives the file. */
+    save(step: number, parts: Record<string, any>, options?: { metric?: number | Tensor | null }): string;
+    /** Loads into the parts; null where there is no checkpoint. */
+    load(
+      parts: Record<string, any>,
+      options?: { which?: "latest" | "best" | number },
+    ): { step: number; metric: number | null; parts: Record<string, any> } | null;
+    /** Oldest first. */
+    list(): CheckpointInfo[];
+    latest(): CheckpointInfo | null;
+    best(): CheckpointInfo | null;
   }
 }

@@ -38,11 +38,19 @@ fn run() -> Result<ExitCode, String> {
         .into_iter()
         .map(|found| {
             let setting = setting.clone();
+            // What does not run needs no package.
+            let wanted = !arguments.list
+                && arguments.filter.as_ref().is_none_or(|part| found.name.contains(part.as_str()));
+            let lacks = wanted
+                .then(|| spec::lacks(found.folder.as_deref().ok()?, root))
+                .flatten()
+                .inspect(|problem| println!("skipped: {}: {problem}", found.name));
             Trial::test(found.name, move || {
                 let folder = found.folder?;
                 spec::check(&folder, &setting)?;
                 Ok(())
             })
+            .with_ignored_flag(lacks.is_some())
         })
         .collect();
     trials.extend(readme_trials(root, &setting)?);

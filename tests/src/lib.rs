@@ -10,6 +10,7 @@
 )]
 
 pub mod discover;
+pub mod packages;
 pub mod pattern;
 pub mod process;
 pub mod readme;

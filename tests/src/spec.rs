@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::packages;
 use crate::pattern;
 use crate::process::{self, End, Job};
 use crate::tempdir::TempDir;
@@ -24,6 +25,7 @@ use crate::tempdir::TempDir;
 /// and in what is expected of it.
 const DIR: &str = "[DIR]";
 const ROOT: &str = "[ROOT]";
+const PACKAGE: &str = "[PACKAGE]";
 
 /// One start of the program.
 #[derive(Debug, Deserialize)]
@@ -43,6 +45,8 @@ pub struct Run {
     pub interrupt_at: Option<String>,
     /// After this many seconds the program is killed and the spec fails.
     pub limit_seconds: u64,
+    /// A package whose folder `[PACKAGE]` stands for: `npm:NAME@VERSION` or `pip:NAME==VERSION`.
+    pub needs: Option<String>,
 }
 
 impl Default for Run {
@@ -55,6 +59,7 @@ impl Default for Run {
             files: BTreeMap::new(),
             interrupt_at: None,
             limit_seconds: 60,
+            needs: None,
         }
     }
 }
@@ -79,7 +84,8 @@ pub fn check(folder: &Path, setting: &Setting) -> Result<(), String> {
                     at least one (UPDATE_GOLDEN=1 writes them)"
             .to_string());
     }
-    let scratch = Scratch::new(folder)?;
+    let package = needed(&runs).map(|needs| packages::fetch(&setting.root, needs)).transpose()?;
+    let scratch = Scratch::new(folder, package)?;
     let (mut out, mut err) = (String::new(), String::new());
     let mut problems = Vec::new();
     for run in &runs {
@@ -112,6 +118,16 @@ pub fn check(folder: &Path, setting: &Setting) -> Result<(), String> {
         }
     }
     compare(folder, &expected, &out, &err, setting.update, problems)
+}
+
+fn needed(runs: &[Run]) -> Option<&str> {
+    runs.iter().find_map(|run| run.needs.as_deref())
+}
+
+/// Why the package that the spec in `folder` needs cannot be had; None where it can, or needs none.
+pub fn lacks(folder: &Path, root: &Path) -> Option<String> {
+    let runs = read_runs(folder).ok()?;
+    packages::fetch(root, needed(&runs)?).err()
 }
 
 fn compare(
@@ -190,12 +206,13 @@ impl Expected {
 /// A temporary folder with a copy of the spec, a home and a cache; gone when dropped.
 struct Scratch {
     base: TempDir,
+    package: Option<PathBuf>,
 }
 
 impl Scratch {
-    fn new(folder: &Path) -> Result<Self, String> {
+    fn new(folder: &Path, package: Option<PathBuf>) -> Result<Self, String> {
         let error = |e: std::io::Error| format!("spec: cannot prepare a temporary folder: {e}");
-        let scratch = Self { base: TempDir::new().map_err(error)? };
+        let scratch = Self { base: TempDir::new().map_err(error)?, package };
         for dir in [scratch.home(), scratch.tmp()] {
             fs::create_dir(dir).map_err(error)?;
         }
@@ -259,7 +276,9 @@ impl Scratch {
     }
 
     fn fill_tokens(&self, text: &str, setting: &Setting) -> String {
-        text.replace(DIR, &self.dir().to_string_lossy())
+        let package = self.package.as_deref().unwrap_or(Path::new(PACKAGE));
+        text.replace(PACKAGE, &package.to_string_lossy())
+            .replace(DIR, &self.dir().to_string_lossy())
             .replace(ROOT, &setting.root.to_string_lossy())
     }
 

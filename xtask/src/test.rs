@@ -10,6 +10,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::{cargo, v8};
 
+/// The version that tests/types are checked with.
+const TYPESCRIPT: &str = "typescript@7.0.2";
+
 #[derive(Default, Debug, PartialEq, Eq)]
 struct Counts {
     passed: u32,
@@ -81,12 +84,33 @@ pub fn run(root: &Path, v8: &v8::Source, shared: Option<&Path>) -> Result<ExitCo
         v8.apply(&mut tests);
         steps.push(step("tests", || count(&mut tests, &mut counts))?);
     }
+    steps.push(step("types", || types(root, &mut counts))?);
     Ok(report(&steps, counts))
 }
 
 fn shared_folder(dir: &Path) -> Result<std::path::PathBuf> {
     dir.canonicalize()
         .with_context(|| format!("--shared: got {}, expected a folder", dir.display()))
+}
+
+/// Checks js/mlrun.d.ts against tests/types with TypeScript, which npm fetches; where it cannot,
+/// the test counts as skipped.
+fn types(root: &Path, counts: &mut Counts) -> Result<bool> {
+    let tsc = |args: &[&str]| {
+        let mut command = Command::new("npm");
+        command.current_dir(root).args(["exec", "--yes", "--package", TYPESCRIPT, "--", "tsc"]);
+        command.args(args);
+        command
+    };
+    if crate::system::capture(&mut tsc(&["--version"])).is_none() {
+        eprintln!("skipped: npm is missing or cannot fetch {TYPESCRIPT}");
+        counts.skipped += 1;
+        return Ok(true);
+    }
+    let ok = succeeds(&mut tsc(&["--project", "tests/types"]))?;
+    // A failed step is counted by the report.
+    counts.passed += u32::from(ok);
+    Ok(ok)
 }
 
 fn require_component(subcommand: &str, component: &str) -> Result<()> {

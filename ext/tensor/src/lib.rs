@@ -9,6 +9,7 @@ mod call;
 mod collect;
 mod data;
 mod error;
+mod files;
 mod io;
 mod memory;
 mod modules;
@@ -82,6 +83,10 @@ deno_core::extension!(
         ownership::op_own_module,
         ownership::op_own_verify,
         ownership::op_own_written,
+        files::op_tensor_list_folder,
+        files::op_tensor_make_folder,
+        files::op_tensor_read_text,
+        files::op_tensor_remove_file,
         memory::op_tensor_disposed_at,
         memory::op_tensor_memory_limit,
         memory::op_tensor_memory_stats,
@@ -116,9 +121,15 @@ deno_core::extension!(
         "02_recurrent.js",
         "02_utils.js",
         "02_nn.js",
+        "03_schedules.js",
         "03_optim.js",
+        "04_data.js",
+        "04_csv.js",
+        "04_metrics.js",
         "05_io.js",
         "06_memory.js",
+        "07_training.js",
+        "07_checkpoints.js",
         "mlrun.js",
     ],
     options = { options: TensorOptions },

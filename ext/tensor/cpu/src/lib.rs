@@ -19,6 +19,7 @@ pub mod isa;
 pub mod lanes;
 pub mod math;
 pub mod norm;
+pub mod optim;
 pub mod order;
 pub mod pool;
 mod ptr;

@@ -16,6 +16,7 @@ pub mod loss;
 pub mod movement;
 pub mod nn;
 pub mod norm;
+pub mod optim;
 pub mod order;
 pub mod place;
 pub mod pool;
@@ -128,6 +129,11 @@ macro_rules! other_rows {
         AttentionBackward = ops::attention::ATTENTION_BACKWARD;
         ScaledDotProductAttention = ops::attention::SCALED_DOT_PRODUCT_ATTENTION;
         AdamStep = ops::nn::ADAM_STEP;
+        SgdStep = ops::optim::SGD_STEP;
+        RmspropStep = ops::optim::RMSPROP_STEP;
+        AdagradStep = ops::optim::ADAGRAD_STEP;
+        LionStep = ops::optim::LION_STEP;
+        EmaStep = ops::optim::EMA_STEP;
     } } };
 }
 pub(crate) use other_rows;

@@ -6,6 +6,7 @@
 mod elementwise;
 mod matrix;
 mod nn;
+mod optim;
 mod order;
 mod other;
 
@@ -97,6 +98,9 @@ impl Backend for CpuBackend {
                 | Op::AvgPoolPlanesBackward
                 | Op::Attention
                 | Op::AttentionBackward => nn::run(t, call, op),
+                Op::SgdStep | Op::RmspropStep | Op::AdagradStep | Op::LionStep | Op::EmaStep => {
+                    optim::step(t, call, op)
+                }
                 _ => Err(no_kernel(call)),
             },
             KernelId::UnaryGrad(_) => Err(no_kernel(call)),
