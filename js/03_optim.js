@@ -333,10 +333,12 @@ export class EMA {
     this.averages = this.parameters.map((p) => p.detach().clone());
   }
   step() {
+    const { averages, parameters, decay } = this;
     noGrad(() => {
-      for (let i = 0; i < this.parameters.length; i += CALL / 2) {
-        const rows = this.averages.slice(i, i + CALL / 2).flatMap((a, k) => [a, this.parameters[i + k].detach()]);
-        callNone("emaStep", rows, [1 - this.decay]);
+      for (let from = 0; from < parameters.length; from += CALL / 2) {
+        const rows = [];
+        for (let i = from; i < Math.min(parameters.length, from + CALL / 2); i++) rows.push(averages[i], parameters[i].detach());
+        callNone("emaStep", rows, [1 - decay]);
       }
     });
   }
