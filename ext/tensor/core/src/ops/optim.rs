@@ -10,6 +10,10 @@ use crate::backend::{Call, Input, KernelId, View};
 use crate::engine::{Arg, Engine, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::show;
+use crate::samples::{
+    Input::{Positive, Real},
+    sample,
+};
 use crate::table::{ArgDef, Op, OpDef, Outputs, ResultKind, Rule, arg, attr};
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
@@ -54,7 +58,11 @@ pub const SGD_STEP: OpDef = step_row(
     },
     SGD_ATTRS,
     "One step of gradient descent over all parameters, in place.",
-);
+)
+.samples(&[
+    sample(&[Real(&[3]), Real(&[3]), Real(&[3])], &[0.1, 0.9, 0.0, 0.1, 1.0, 0.0]),
+    sample(&[Real(&[3]), Real(&[3])], &[0.1, 0.0, 0.0, 0.0, 0.0, 1.0]),
+]);
 
 const RMSPROP_ATTRS: &[AttrDef] = &[
     float("lr"),
@@ -77,7 +85,11 @@ pub const RMSPROP_STEP: OpDef = step_row(
     },
     RMSPROP_ATTRS,
     "One step of RMSprop over all parameters, in place.",
-);
+)
+.samples(&[
+    sample(&[Real(&[3]), Real(&[3]), Positive(&[3])], &[0.1, 0.9, 1e-8, 0.0, 0.0, 0.0]),
+    sample(&[Real(&[3]), Real(&[3]), Positive(&[3]), Real(&[3])], &[0.1, 0.9, 1e-8, 0.1, 0.5, 0.0]),
+]);
 
 const ADAGRAD_ATTRS: &[AttrDef] = &[float("lr"), float("eps"), float("weightDecay")];
 
@@ -88,7 +100,8 @@ pub const ADAGRAD_STEP: OpDef = step_row(
     |e, args, attrs| step(e, &ADAGRAD_STEP, Op::AdagradStep, args, attrs, 1),
     ADAGRAD_ATTRS,
     "One step of Adagrad over all parameters, in place.",
-);
+)
+.samples(&[sample(&[Real(&[3]), Real(&[3]), Positive(&[3])], &[0.1, 1e-10, 0.1])]);
 
 const LION_ATTRS: &[AttrDef] = &[float("lr"), float("beta1"), float("beta2"), float("weightDecay")];
 
@@ -99,7 +112,8 @@ pub const LION_STEP: OpDef = step_row(
     |e, args, attrs| step(e, &LION_STEP, Op::LionStep, args, attrs, 1),
     LION_ATTRS,
     "One step of Lion over all parameters, in place.",
-);
+)
+.samples(&[sample(&[Real(&[3]), Real(&[3]), Real(&[3])], &[0.1, 0.9, 0.99, 0.1])]);
 
 const EMA_ATTRS: &[AttrDef] = &[float("weight")];
 
@@ -109,7 +123,8 @@ pub const EMA_STEP: OpDef = step_row(
     |e, args, attrs| step(e, &EMA_STEP, Op::EmaStep, args, attrs, 0),
     EMA_ATTRS,
     "One step of a moving average over all parameters, in place.",
-);
+)
+.samples(&[sample(&[Real(&[3]), Real(&[3])], &[0.1])]);
 
 fn step(
     e: &Engine,
