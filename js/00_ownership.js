@@ -38,6 +38,8 @@ const TOKEN_MARK = "/*$own!*/";
 const GENERATOR_MARK = "/*$own~*/";
 const known = new WeakMap();
 const TAKES = Symbol("takes a token");
+const FORWARD_MARK = "/*$own^*/";
+const FORWARDS = Symbol("hands the arguments of new on to its parent");
 const YIELDS = Symbol("takes a token whenever it is resumed");
 
 /** `f` follows the protocol: it was compiled, or belongs to the library. */
@@ -48,7 +50,7 @@ export function compiled(f) {
     answer = examined(f);
     known.set(f, answer);
   }
-  return answer === true || answer === TAKES;
+  return answer === FORWARDS ? compiled(getPrototypeOf(f)) : answer === true || answer === TAKES;
 }
 
 /** Of a script that the pass compiled, the mark at the end of a function is the compiler's. */
@@ -58,6 +60,7 @@ function examined(f) {
   const text = apply(toText, f, []);
   if (text.endsWith(`${TOKEN_MARK}}`)) return TAKES;
   if (text.endsWith(`${GENERATOR_MARK}}`)) return YIELDS;
+  if (text.endsWith(`${FORWARD_MARK}}`)) return FORWARDS;
   return text.endsWith(`${MARK}}`) || text.endsWith(`${MARK})`);
 }
 
@@ -422,7 +425,7 @@ export function made(v, target) {
   // An instance that other code makes is never counted.
   if (t === undefined || t.target !== target) return;
   for (let c = target; c !== Function.prototype; c = getPrototypeOf(c)) {
-    if (c === null || !compiled(c)) return;
+    if (c === null || !(compiled(c) || known.get(c) === FORWARDS)) return;
   }
   if (Stamp.has(v)) return;
   new Stamp(v);

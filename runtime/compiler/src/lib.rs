@@ -4,6 +4,7 @@
 //! result depends on the arguments and on [`VERSION`] only, so it can be cached by content.
 //! Deliberately not here: module resolution, reading files, caching, V8.
 
+mod explain;
 mod frame;
 mod functions;
 mod lines;
@@ -18,6 +19,7 @@ use std::fmt;
 
 use oxc::allocator::Allocator;
 
+pub use explain::{Explained, explain};
 pub use frame::{FrameStyle, code_frame};
 pub use functions::{FunctionText, text_hash};
 pub use own::RUNTIME_MODULE;
@@ -127,15 +129,22 @@ impl CompileError {
 /// # Errors
 /// A syntax error of the file, or syntax that has no meaning at run time here (JSX, decorators).
 pub fn compile(specifier: &str, source: &str, options: &Options) -> Result<Compiled, CompileError> {
+    with_stack(specifier, source, || compile_here(specifier, source, options))
+}
+
+/// Runs `work` on a stack that is deep enough for the nesting of `source`.
+fn with_stack<T: Send>(
+    specifier: &str,
+    source: &str,
+    work: impl FnOnce() -> Result<T, CompileError> + Send,
+) -> Result<T, CompileError> {
     if source.len() < SHALLOW {
-        return compile_here(specifier, source, options);
+        return work();
     }
     // The parser recurses as deep as the source nests, which may be a level per byte.
     let stack = source.len().saturating_mul(STACK_PER_LEVEL).clamp(MIN_STACK, MAX_STACK);
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new()
-            .stack_size(stack)
-            .spawn_scoped(scope, || compile_here(specifier, source, options));
+        let worker = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work);
         let failed = |message: &str| CompileError {
             message: message.to_owned(),
             specifier: specifier.to_owned(),
@@ -146,7 +155,7 @@ pub fn compile(specifier: &str, source: &str, options: &Options) -> Result<Compi
             is_complaint: false,
         };
         match worker.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(compiled)) => compiled,
+            Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(failed("the compiler failed on this file; this is a bug of mlrun")),
             Err(_) => Err(failed("there is no memory left to compile this file")),
         }

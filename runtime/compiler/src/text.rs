@@ -68,6 +68,17 @@ impl Edits {
         self.edits.is_empty()
     }
 
+    pub fn len(&self) -> usize {
+        self.edits.len()
+    }
+
+    /// Inserted texts of some of the edits, by their place in the source.
+    pub fn texts(&self, range: std::ops::Range<usize>) -> Vec<(u32, &str)> {
+        let mut found: Vec<_> = self.edits.get(range).unwrap_or_default().iter().collect();
+        found.sort_by_key(|e| (e.start, e.rank));
+        found.into_iter().map(|e| (e.start, e.text.as_str())).collect()
+    }
+
     /// Replaces a span.
     pub fn replace(&mut self, start: u32, end: u32, text: impl Into<String>) {
         self.edits.push(Edit { start, end, rank: 0, text: text.into(), origin: start });

@@ -1,13 +1,14 @@
 //! Goldens: `NAME.{js,ts,cjs,tsx}` must compile to `NAME.out.js` or fail with `NAME.err`.
 //!
-//! `UPDATE_GOLDEN=1` rewrites them. Files under `own/` run with the ownership pass.
+//! `UPDATE_GOLDEN=1` rewrites them. Files under `own/` run with the ownership pass; of those under
+//! `explain/`, `NAME.txt` has what `compile --print` and `explain` say.
 
 #![allow(clippy::disallowed_methods)] // reads test programs, not modules
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mlrun_compiler::{FrameStyle, Options, Ownership, SourceType, compile};
+use mlrun_compiler::{FrameStyle, Options, Ownership, SourceType, compile, explain};
 
 fn source_type(path: &Path) -> Option<SourceType> {
     let name = path.file_name()?.to_str()?;
@@ -49,6 +50,18 @@ fn goldens() {
     for path in files {
         let source = fs::read_to_string(&path).expect("golden input");
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+        if path.parent().is_some_and(|p| p.ends_with("explain")) {
+            let options = Options::new(source_type(&path).expect("filtered"));
+            let explained = explain(&name, &source, &options).expect("compiles");
+            let got = format!("{}\n{}", explained.annotated, explained.list);
+            let want = path.with_extension("txt");
+            if update {
+                fs::write(&want, &got).expect("golden output");
+            } else if fs::read_to_string(&want).ok().as_deref() != Some(got.as_str()) {
+                failures.push(format!("{}:\n{got}", want.display()));
+            }
+            continue;
+        }
         let mut options = Options::new(source_type(&path).expect("filtered"));
         if path.parent().is_some_and(|p| p.ends_with("own")) {
             options.ownership = Ownership::On;

@@ -1,6 +1,7 @@
 //! `mlrun compile`: shows what the compiler makes of a file, without running it.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::Args;
 use mlrun_globals::stdio::Stream;
@@ -18,10 +19,10 @@ pub(super) struct CompileArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Action {
-    /// Print the emitted code
+    /// Print the program with notes on what is counted: `using x`, `drop x`, `give x`, `share x`
     #[arg(long)]
     print: bool,
-    /// Write the emitted code to FILE.out.js and its source map to FILE.out.js.map
+    /// Write what really runs to FILE.out.js and its source map to FILE.out.js.map
     #[arg(long)]
     emit: bool,
 }
@@ -29,6 +30,9 @@ struct Action {
 /// Compiles the file; returns the exit code.
 pub(super) fn compile(args: &CompileArgs) -> i32 {
     let path = path_arg(args.file.clone());
+    if args.action.print {
+        return show(&path, |explained| explained.annotated);
+    }
     let compiled = match loader::compile_file(&path) {
         Ok(compiled) => compiled,
         Err(report) => {
@@ -36,12 +40,7 @@ pub(super) fn compile(args: &CompileArgs) -> i32 {
             return super::FAILURE;
         }
     };
-    let written = if args.action.print {
-        Stream::Stdout.write(compiled.code.as_bytes()).map_err(|error| error.to_string())
-    } else {
-        emit(&path, &compiled)
-    };
-    match written {
+    match emit(&path, &compiled) {
         Ok(()) => 0,
         Err(message) => {
             super::print_error(&format!("error: {message}"));
@@ -50,7 +49,29 @@ pub(super) fn compile(args: &CompileArgs) -> i32 {
     }
 }
 
-fn emit(path: &std::path::Path, compiled: &loader::CompiledFile) -> Result<(), String> {
+/// Says what becomes of each variable and temporary; returns the exit code.
+pub(super) fn explain(file: OsString) -> i32 {
+    show(&path_arg(file), |explained| explained.list)
+}
+
+fn show(path: &Path, part: impl FnOnce(mlrun_compiler::Explained) -> String) -> i32 {
+    let explained = match loader::explain_file(path) {
+        Ok(explained) => explained,
+        Err(report) => {
+            super::print_error(&report.render(Stream::Stderr.use_colour()));
+            return super::FAILURE;
+        }
+    };
+    match Stream::Stdout.write(part(explained).as_bytes()) {
+        Ok(()) => 0,
+        Err(error) => {
+            super::print_error(&format!("error: {error}"));
+            super::FAILURE
+        }
+    }
+}
+
+fn emit(path: &Path, compiled: &loader::CompiledFile) -> Result<(), String> {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

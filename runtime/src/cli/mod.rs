@@ -120,11 +120,8 @@ enum Command {
     Compile(compile::CompileArgs),
     /// Show versions, processor features and threads
     Info,
-    #[command(hide = true)]
-    Explain {
-        #[arg(allow_hyphen_values = true)]
-        rest: Vec<OsString>,
-    },
+    /// Show where tensors are released, or why they are left to the collector
+    Explain { file: OsString },
     /// A file and its arguments.
     #[command(external_subcommand)]
     Run(Vec<OsString>),
@@ -166,7 +163,7 @@ fn execute(cli: Cli) -> i32 {
         Some(Command::Eval { code, args }) => eval::eval(options, &code, &args),
         Some(Command::Compile(args)) => compile::compile(&args),
         Some(Command::Info) => info::info(),
-        Some(Command::Explain { .. }) => usage("the command explain is not available yet"),
+        Some(Command::Explain { file }) => compile::explain(file),
         None => usage("a file is missing (the REPL is not available yet)"),
     }
 }

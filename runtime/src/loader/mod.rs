@@ -555,6 +555,28 @@ pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, Box<Report>> {
     }
 }
 
+/// Tells what the ownership pass does to one file, without running it.
+pub(crate) fn explain_file(path: &Path) -> Result<mlrun_compiler::Explained, Box<Report>> {
+    let loader = Loader::new(&CacheDir::Off, Ownership::Off);
+    let path = std::env::current_dir().unwrap_or_default().join(path);
+    let fail = |kind: LoadErrorKind| Box::new(Report::from_load_error(&kind.into(), &loader));
+    let specifier = ModuleSpecifier::from_file_path(&path).map_err(|()| {
+        let reason = "it is no path that a URL can name".to_owned();
+        fail(LoadErrorKind::Specifier { specifier: shown(&path), reason })
+    })?;
+    loader.compile_source(&specifier, &path).map_err(fail)?;
+    let source_type = match loader.source_type(&specifier, &path).map_err(fail)? {
+        SourceType::CommonJs => SourceType::Module,
+        other => other,
+    };
+    let source = loader.modules.borrow().get(specifier.as_str()).map(|m| m.source.clone());
+    let source = source.unwrap_or_else(|| "".into());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    mlrun_compiler::explain(&name, &source, &Options::new(source_type)).map_err(|error| {
+        fail(LoadErrorKind::Specifier { specifier: shown(&path), reason: error.to_string() })
+    })
+}
+
 /// The library is evaluated in the snapshot under the name of its extension.
 fn built_in(specifier: &ModuleSpecifier, name: &str) -> Result<ModuleSource, JsErrorBox> {
     let found = ModuleSpecifier::parse(name).map_err(JsErrorBox::from_err)?;

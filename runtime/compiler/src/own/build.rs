@@ -31,6 +31,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
                 filled: false,
                 promise: false,
                 in_loop: false,
+                at: 0,
                 declared: 0,
                 redeclared: !scoping.symbol_redeclarations(id).is_empty(),
                 assigned: 0,
@@ -189,6 +190,7 @@ impl<'a> Builder<'a> {
         var.kind = kind;
         var.pattern |= pattern;
         var.in_loop |= in_loop;
+        var.at = id.span.start;
         var.declared = var.declared.max(id.span.end);
         Some(sym)
     }

@@ -18,12 +18,27 @@ use crate::text::Edits;
 pub(crate) const MARK: &str = "/*$own*/";
 /// The same, of an asynchronous function that takes a token when it is entered.
 pub(crate) const TOKEN_MARK: &str = "/*$own!*/";
+/// The same, of a class that hands the arguments of `new` on to its parent.
+pub(crate) const FORWARD_MARK: &str = "/*$own^*/";
 /// The same, of a generator that takes a token whenever it is resumed.
 pub(crate) const GENERATOR_MARK: &str = "/*$own~*/";
 
+/// What was emitted for one function: its edits, by their place in the list, and temporaries.
+pub(crate) struct Log {
+    pub first: usize,
+    pub last: usize,
+    pub temps: Vec<(String, Span)>,
+}
+
 /// Edits that put counting into `source`.
-pub(crate) fn insert(source: &str, tree: &Tree, names: &Names, escape: &Escape) -> Edits {
+pub(crate) fn insert(
+    source: &str,
+    tree: &Tree,
+    names: &Names,
+    escape: &Escape,
+) -> (Edits, Vec<Log>) {
     let mut edits = Edits::default();
+    let mut log = vec![];
     let mut seq = 0;
     let counts_private = tree.units.iter().all(|u| u.left_alone.is_none());
     for (id, unit) in tree.units.iter().enumerate() {
@@ -34,7 +49,9 @@ pub(crate) fn insert(source: &str, tree: &Tree, names: &Names, escape: &Escape) 
             tree.vars[sym].unit == id && matches!(tree.vars[sym].mode, Mode::Slot { .. })
         };
         let live = liveness::analyse(unit, &slotted);
+        let first = edits.len();
         let mut inserter = Inserter {
+            temp_spans: vec![],
             source,
             tree,
             names,
@@ -67,9 +84,11 @@ pub(crate) fn insert(source: &str, tree: &Tree, names: &Names, escape: &Escape) 
             raws: 0,
         };
         inserter.unit();
+        let temps = inserter.temp_spans;
+        log.push(Log { first, last: edits.len(), temps });
     }
     classes(tree, names, &mut edits);
-    edits
+    (edits, log)
 }
 
 /// Marks classes whose instances are counted, and gives base classes a constructor that says so.
@@ -85,7 +104,8 @@ fn classes(tree: &Tree, names: &Names, edits: &mut Edits) {
             let text = format!("constructor(){{{own}.made(this, new.target);{hold}{MARK}}}");
             edits.insert(start + 1, i32::MIN, text, start);
         }
-        edits.insert(end - 1, i32::MAX, MARK, start);
+        let forwards = !class.base && class.constructor.is_none();
+        edits.insert(end - 1, i32::MAX, if forwards { FORWARD_MARK } else { MARK }, start);
     }
 }
 
@@ -126,6 +146,8 @@ enum Result_ {
 }
 
 struct Inserter<'t> {
+    /// Temporaries in the order of emission, and what they hold.
+    temp_spans: Vec<(String, Span)>,
     source: &'t str,
     tree: &'t Tree,
     names: &'t Names,
@@ -1029,6 +1051,7 @@ impl<'t> Inserter<'t> {
         // Operands of `e` are flushed when `e` is in its slot, the slot itself later.
         let mark = self.pending.len();
         let slot = self.temp();
+        self.temp_spans.push((slot.name.clone(), e.span));
         let own = self.pending.pop().unwrap_or_default();
         self.own_into(e, &slot);
         self.pending.insert(mark, own);

@@ -5,6 +5,7 @@
 
 mod build;
 mod escape;
+mod explain;
 mod insert;
 mod liveness;
 mod modes;
@@ -46,7 +47,7 @@ pub(crate) fn run<'a>(
     let escape = escape::Escape::analyse(&tree);
     escape.lend(&mut tree);
     let names = names::Names::new(source, &tree);
-    let mut edits = insert::insert(source, &tree, &names, &escape);
+    let (mut edits, _) = insert::insert(source, &tree, &names, &escape);
     if edits.is_empty() {
         return Ok(None);
     }
@@ -62,6 +63,29 @@ pub(crate) fn run<'a>(
         Ok(()) => Ok(Some(derived)),
         Err((problem, at)) => Err((problem, derived.origin(at).unwrap_or(0))),
     }
+}
+
+pub(crate) use explain::{Story, What};
+
+/// What [`run`] would do, and why.
+pub(crate) fn story<'a>(
+    source: &str,
+    program: &'a Program<'a>,
+    semantic: &'a Semantic<'a>,
+    source_type: SourceType,
+) -> Story {
+    let mut tree = build::build(program, semantic);
+    if !tree.dynamic {
+        modes::decide(&mut tree, source_type == SourceType::Script);
+    }
+    let escape = escape::Escape::analyse(&tree);
+    escape.lend(&mut tree);
+    let names = names::Names::new(source, &tree);
+    let (edits, log) = match tree.dynamic {
+        true => Default::default(),
+        false => insert::insert(source, &tree, &names, &escape),
+    };
+    explain::tell(source, &tree, &names, &edits, &log)
 }
 
 /// A program that writes our marks or asks for the runtime half: nothing of it is compiled.

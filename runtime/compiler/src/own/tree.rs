@@ -166,6 +166,8 @@ pub(crate) struct Var {
     /// Holds the promise of a direct call, and is only awaited.
     pub promise: bool,
     pub in_loop: bool,
+    /// Offset of its name.
+    pub at: u32,
     /// Offset at which its declaration has happened.
     pub declared: u32,
     /// Declared more than once, or together with a function or parameter.

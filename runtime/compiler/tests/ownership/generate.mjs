@@ -12,6 +12,12 @@ function rng(seed) {
   };
 }
 
+/** How often each rule was exercised. */
+const rules = {};
+function rule(name) {
+  rules[name] = (rules[name] ?? 0) + 1;
+}
+
 class Generator {
   constructor(seed) {
     this.random = rng(seed);
@@ -141,6 +147,13 @@ class Generator {
         () => pad(this.block(d, indent)),
         () => this.forOf(d, indent),
         () => this.generatorUse(d, indent),
+      );
+    }
+    if (d > 0) {
+      options.push(
+        () => this.classUse(indent), () => this.classUse(indent), () => this.defaults(indent),
+        () => this.natives(indent), () => this.natives(indent), () => this.delegated(d, indent),
+        () => this.finallyUse(indent),
       );
     }
     if (this.loops > 0) options.push(() => pad(`if (${this.n(1)} % 3 === 0) ${this.pick(["break", "continue"])};`));
@@ -286,6 +299,87 @@ class Generator {
     return `${text}`;
   }
 
+  /** An expression in a function of its own, which sees `names` too. */
+  within(names, body) {
+    const save = this.scope.length;
+    for (const name of names) this.scope.push({ name, kind: "t", assignable: false });
+    const text = body();
+    this.scope.length = save;
+    return text;
+  }
+
+  classUse(indent) {
+    rule("class");
+    const [A, B, o] = [this.fresh("A"), this.fresh("B"), this.fresh("c")];
+    const field = () => this.pick([() => this.t(1), () => `${this.t(1)}.add(1)`, () => "kept0", () => `[${this.t(1)}]`])();
+    const captured = this.chance(0.2) ? (rule("class closure"), ` read = () => this.p;`) : "";
+    const priv = this.chance(0.5) ? (rule("private field"), ` #w = ${field()}; step(t) { const old = this.#w; this.#w = t; return old; } clear() { this.#w = null; }`) : " step(t) { return t; } clear() {}";
+    const base = `class ${A} { p = ${field()};${priv}${captured} constructor(q) { this.q = q;${this.chance(0.1) ? " lastMade = this;" : ""} } get half() { return this.p; } set half(v) { this.p = v; } swap(t) { const old = this.q; this.q = t; return old; } static { this.made = 0; } }`;
+    const derived = `class ${B} extends ${A} { r = ${this.pick(["this.p", "this.q", this.t(1)])}; constructor(q) { super(${this.chance(0.5) ? "q" : "q.add(1)"}); this.s = ${this.pick(["q", "this.r", "this.half"])}; } }`;
+    const C = this.chance(0.6) ? (rule("derived class"), B) : A;
+    const lines = [base, derived];
+    const made = this.chance(0.15) ? (rule("foreign new"), `foreignNew(${C}, ${this.t(1)})`) : `new ${C}(${this.t(1)})`;
+    lines.push(`const ${o} = ${made};`);
+    this.scope.push({ name: o, kind: "o" });
+    for (let i = this.int(4); i >= 0; i--) {
+      lines.push(this.pick([
+        () => `print(${o}.swap(${this.t(1)}) ?? 0);`, () => `${o}.half = ${this.t(1)};`, () => `print(${o}.half ?? 0);`,
+        () => `${o}.p = null;`, () => `print(${o}.step?.(${this.t(1)})?.add?.(1) ?? 0);`, () => `${o}.clear?.();`,
+        () => `seeLater(${o});`, () => `print(${o}.read?.() ?? 0);`,
+      ])());
+    }
+    return lines.map((l) => indent + l).join("\n");
+  }
+
+  defaults(indent) {
+    rule("default");
+    const [f, a, b] = [this.fresh("f"), this.fresh("p"), this.fresh("p")];
+    const first = this.t(1);
+    const second = this.within([a], () => this.t(1));
+    const body = this.within([a, b], () => this.t(2));
+    const list = this.chance(0.3) ? (rule("arguments"), true) : false;
+    const text = list
+      ? `function ${f}(${a} = ${first}, ${b} = ${second}) { if (arguments[0]) print(arguments[0]); return ${body}; }`
+      : `const ${f} = (${a} = ${first}, ${b} = ${second}${this.chance(0.2) ? `, k = (later.push(() => ${a}), 0)` : ""}) => ${body};`;
+    const call = this.pick([`${f}()`, `${f}(${this.t(1)})`, `${f}(undefined, ${this.t(1)})`, `${f}(...[${this.t(1)}, ${this.t(1)}])`]);
+    if (call.includes("...")) rule("spread argument");
+    return `${indent}${text}\n${indent}print(${call});`;
+  }
+
+  natives(indent) {
+    const t = () => this.t(1);
+    return indent + this.pick([
+      () => (rule("bound function"), `print(((p, q) => p.add(q)).bind(null, ${t()})(${t()}));`),
+      () => (rule("call and apply"), `print(id.call(null, ${t()})); print(id.apply(null, [${t()}]));`),
+      () => (rule("native callback"), `print(Array.from({ length: 2 }, () => ${t()}).length); print([${t()}, ${t()}].map(id)[1]);`),
+      () => (rule("species"), `print(new Odd(${t()}, ${t()}).map((p) => p).length);`),
+      () => (rule("indirect eval"), `print((0, eval)("(v) => (globalThis.harness.evaluated = v)")(${t()})); print(globalThis.harness.evaluated);`),
+      () => (rule("map and set"), `{ const m = new Map([["k", ${t()}]]); m.set("j", ${t()}); print(m.get("k")); print(m.get("j")); }`),
+      () => (rule("result seen"), `seeResult(() => ({ p: ${t()}, q: { p: ${t()} } }));`),
+      () => (rule("filled array"), `{ const xs = []; xs.push(${t()}, ${t()}); xs[2] = ${t()}; print(xs.pop()); print(xs.map((p) => p.add(1))[0]); }`),
+      () => (rule("replaced builtin"), `{ const max = Math.max; Math.max = id; const v = Math.max(${t()}); kept.push(v); Math.max = max; print(v); }`),
+      () => (rule("json and object"), `print(Object.entries({ p: ${t()} })[0][1]); print(Object.assign({}, { p: ${t()} }).p);`),
+    ])();
+  }
+
+  delegated(d, indent) {
+    rule("yield*");
+    const [g, h, v] = [this.fresh("g"), this.fresh("g"), this.fresh("t")];
+    const inner = this.within(["x"], () => this.t(1));
+    const last = this.within(["x"], () => this.t(1));
+    const loop = this.chance(0.3) ? (rule("stepping by hand"), `{ const it = ${g}(${this.t(1)}); print(it.next().value); for (const ${v} of it) { print(${v}.add(1)); print(it.next().value ?? 0); } }`)
+      : `for (const ${v} of ${this.pick([g, h])}(${this.t(1)})) { const w = ${v}.add(1); ${this.pick(["print(w);", `print(${v});`, `kept.push(${v});`, "if (w) break;"])} }`;
+    return `${indent}function* ${g}(x) { const y = ${inner}; yield y; try { yield ${last}; } finally { print(x); } yield x.add(1); }\n${indent}function* ${h}(x) { yield* ${g}(x); yield x; }\n${indent}${loop}`;
+  }
+
+  finallyUse(indent) {
+    rule("finally that returns");
+    const f = this.fresh("f");
+    const body = this.within(["p"], () => `try { ${this.chance(0.3) ? "throw new Error('x');" : ""} return ${this.t(1)}; } ${this.chance(0.4) ? `catch (e) { return ${this.t(1)}; }` : ""} finally { ${this.pick([() => `print(${this.t(1)});`, () => `if (p) return ${this.t(1)};`, () => `id(${this.t(1)});`])()} }`);
+    this.scope.push({ name: f, kind: "f", result: "t", params: ["p"] });
+    return `${indent}const ${f} = (p) => { ${body} return p; };\n${indent}try { print(${f}(${this.t(1)}).add(1)); } catch (e) { print(e.message); }`;
+  }
+
   generatorUse(d, indent) {
     const name = this.fresh("g");
     const p = this.fresh("p");
@@ -309,7 +403,15 @@ class Generator {
     const body = this.block(2, indent);
     this.scope.length = save;
     [this.inFunction, this.inAsync] = [false, false];
-    return `async function ${name}(${p}) ${body}\nprint(await ${name}(${this.t(1)}));\nprint((await Promise.all([${name}(${this.t(1)}), ${name}(${this.t(1)})])).length);`;
+    rule("shared promise");
+    rule("promise in a constant");
+    const [q, r, ag] = [this.fresh("q"), this.fresh("t"), this.fresh("g")];
+    const more = `{ const ${q} = ${name}(${this.t(1)}); const ${r} = await ${q}; print(${r}); print(await ${q}); }
+{ const ${q} = ${name}(${this.t(1)}); print((await Promise.all([${q}, ${q}]))[1]); print(await ${q}); seeLater({ p: await ${q} }); }
+async function* ${ag}(x) { for (let i = 0; i < 2; i++) { await null; const y = x.add(i); yield y; } }
+for await (const v of ${ag}(${this.t(1)})) { const w = v.add(1); ${this.pick(["print(w);", "print(v);", "kept.push(v);", "if (w) break;"])} }
+`;
+    return `${more}async function ${name}(${p}) ${body}\nprint(await ${name}(${this.t(1)}));\nprint((await Promise.all([${name}(${this.t(1)}), ${name}(${this.t(1)})])).length);`;
   }
 
   program() {
@@ -326,10 +428,20 @@ const builtinId = new Function("x", "return x");
 const remember = new Function("x", "(this.held ??= []).push(x); return x;").bind({});
 const keepArray = new Function("a", "(globalThis.harness.arrays ??= []).push(a);");
 class Box { constructor(p) { this.p = p; this.q = p; } get() { return this.p; } set(v) { this.p = v; } }
+const kept0 = full([2], 3);
+let lastMade;
+const seen = [];
+const seeLater = (o) => { seenBy(o); };
+const seenBy = new Function("o", "(globalThis.harness.seen ??= []).push(o.p);");
+const seeResult = new Function("f", "const o = f(); (globalThis.harness.seen ??= []).push(o.p, o.q.p);");
+const foreignNew = new Function("C", "t", "const o = new C(t); (globalThis.harness.seen ??= []).push(o.p); return o;");
+class Odd extends Array { static get [Symbol.species]() { return Array; } }
 let budget = 400;
 ${out.join("\n")}
 for (const k of kept) print(typeof k.add === "function" ? k : [k.p, k.q].map((v) => (v ? print(v) : 0)).length);
 for (const f of later) { if (budget-- > 0) print(f()); }
+for (const v of globalThis.harness.seen ?? []) if (v?.add) print(v.add(1));
+if (lastMade?.p?.add) print(lastMade.p.add(1));
 for (const a of globalThis.harness.arrays ?? []) for (const v of a) if (v) print(v);
 `;
   }
@@ -338,3 +450,4 @@ for (const a of globalThis.harness.arrays ?? []) for (const v of a) if (v) print
 const [dir, first, count] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
 mkdirSync(dir, { recursive: true });
 for (let seed = first; seed < first + count; seed++) writeFileSync(`${dir}/p${seed}.js`, new Generator(seed).program());
+console.log(Object.entries(rules).map(([name, n]) => `${name} ${n}`).join(", "));

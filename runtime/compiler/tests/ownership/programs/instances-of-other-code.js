@@ -31,3 +31,9 @@ try { new (class extends Base { constructor() { throw new Error(`no ${T(1).sum()
 try { const x = 5; new x(T(1)); } catch (e) { print(`${e.name} ${e.message}`); }
 try { const n = { x: () => 1 }; new n.x(T(1)); } catch (e) { print(`${e.name} ${e.message}`); }
 try { const n = { x: () => 1 }; new n.x(); } catch (e) { print(`${e.name} ${e.message}`); }
+class Numbers extends Array {}
+const filledByParent = () => { const t = T(6); const n = new Numbers(t, T(7)); return n; };
+print(filledByParent()[0]);
+print(filledByParent()[1]);
+class Fails extends Error { t = T(3); }
+print(new Fails("message").t);
