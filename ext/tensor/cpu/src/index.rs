@@ -18,30 +18,34 @@ const GRAIN: usize = 1 << 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
     pub index: i64,
+    pub least: i64,
     pub extent: usize,
 }
 
-/// Checks `shape` many int64 positions against `extent`. True where one counts from the end:
-/// kernels then need them [`wrap`]ped.
+/// Checks `shape` many int64 positions against `extent`. With `wrap` they may also count from
+/// the end, from -extent on.
 ///
 /// # Safety
 /// `index` covers `shape`.
-pub unsafe fn check(shape: &[usize], index: Operand, extent: usize) -> Result<bool, OutOfRange> {
+pub unsafe fn check(
+    shape: &[usize],
+    index: Operand,
+    extent: usize,
+    wrap: bool,
+) -> Result<(), OutOfRange> {
     let walk = Walk::new(shape, [index.strides]);
     let mut bad = None;
-    let mut negative = false;
-    let least = -(extent.min(i64::MAX as usize) as i64);
+    let least = if wrap { -(extent.min(i64::MAX as usize) as i64) } else { 0 };
     walk.runs(0..walk.len(), |at, n| {
         for k in 0..n as isize {
             // SAFETY: the walk stays inside the shape.
             let i = unsafe { *index.ptr.cast::<i64>().offset(at[0] + k * walk.inner_strides[0]) };
-            negative |= i < 0;
             if i < least || (i >= 0 && i as u64 >= extent as u64) {
                 bad.get_or_insert(i);
             }
         }
     });
-    bad.map_or(Ok(negative), |index| Err(OutOfRange { index, extent }))
+    bad.map_or(Ok(()), |index| Err(OutOfRange { index, least, extent }))
 }
 
 /// Writes checked positions row-major, those from the end counted from the start.

@@ -1,7 +1,8 @@
 //! Reading and writing at positions given by an index tensor.
 //!
-//! Kernels check every index against its dimension and give an error for one outside; negative
-//! ones count from the end. Repeated indices add up in the additive ops.
+//! Kernels check every index against its dimension and give an error for one outside, negative
+//! ones included, as PyTorch does (`index` wraps them). Repeated indices add up in the additive
+//! ops.
 
 use crate::attr::{Attr, AttrKind, AttrsExt};
 use crate::engine::Arg;

@@ -128,7 +128,7 @@ impl From<OutOfRange> for Error {
         Error::shape(format!(
             "index {} is out of range, expected {} to {}",
             e.index,
-            -(e.extent as i64),
+            e.least,
             e.extent as i64 - 1
         ))
     }

@@ -80,7 +80,7 @@ pub fn wrap_index(call: &Call) -> Result<()> {
     let shape = &index.layout.shape;
     // SAFETY: the view covers its shape; the output is contiguous and has as many elements.
     unsafe {
-        crate::index::check(shape, operand(index), extent)?;
+        crate::index::check(shape, operand(index), extent, true)?;
         crate::index::wrap(shape, out.ptr().cast(), operand(index), extent);
     }
     Ok(())

@@ -9,7 +9,7 @@ use crate::scratch::Scratch;
 use crate::threads::Threads;
 use mlrun_tensor_core::attr::AttrsExt;
 use mlrun_tensor_core::backend::{Call, View};
-use mlrun_tensor_core::layout::{contiguous_strides, wrap_dim};
+use mlrun_tensor_core::layout::wrap_dim;
 use mlrun_tensor_core::ops::reduce::reduced_flags;
 use mlrun_tensor_core::{DType, Error, Op, Result, Scalar};
 use smallvec::SmallVec;
@@ -246,21 +246,15 @@ pub fn extreme(threads: &Threads, call: &Call, op: Op) -> Result<()> {
 pub fn index(threads: &Threads, call: &Call, op: Op) -> Result<()> {
     let (out, x, i) = (output(call, 0)?, view(call, 0)?, view(call, 1)?);
     let dim = wrap_dim(call.attrs.int(0)?, x.layout.ndim())?;
-    let (wrapped, order);
     let extent = x.layout.shape.get(dim).copied().unwrap_or(1);
     if i.dtype != DType::I64 {
         return Err(no_kernel(call));
     }
-    let (ishape, mut ioperand) = (&i.layout.shape, operand(i));
+    let (ishape, ioperand) = (&i.layout.shape, operand(i));
     // SAFETY: the engine checked the shapes against each other, so views cover what is read;
     // positions are checked first; outputs are fresh.
     unsafe {
-        if crate::index::check(ishape, ioperand, extent)? {
-            wrapped = Scratch::new::<i64>(i.layout.numel())?;
-            order = contiguous_strides(ishape);
-            crate::index::wrap(ishape, wrapped.as_ptr(), ioperand, extent);
-            ioperand = Operand { ptr: wrapped.as_ptr(), strides: &order, dtype: i.dtype };
-        }
+        crate::index::check(ishape, ioperand, extent, false)?;
         match op {
             Op::IndexSelect => {
                 let shape = &out.layout.shape;
