@@ -80,29 +80,29 @@ function firstState(op, name, layer, given, x, batched) {
  */
 function run(layer, x, states, steps) {
   const ends = layer.bidirectional ? ["", "Reverse"] : [""];
-  const lasts = [];
-  for (let i = 0; i < states.length; i++) lasts.push([]);
+  const hidden = [], cells = [];
   let input = x;
   for (let l = 0; l < layer.numLayers; l++) {
     const sides = [];
     for (let d = 0; d < ends.length; d++) {
       const name = `L${l}${ends[d]}`;
       const inputBias = layer.bias ? layer[`biasIh${name}`] : null, bias = layer.bias ? layer[`biasHh${name}`] : null;
-      const inOrder = F.linear(input, layer[`weightIh${name}`], inputBias).unbind(0);
-      if (d === 1) inOrder.reverse();
+      const projected = F.linear(input, layer[`weightIh${name}`], inputBias);
+      const inOrder = d === 1 ? projected.flip(0).unbind(0) : projected.unbind(0);
       const first = [];
       for (const s of states) first.push(s.select(0, l * ends.length + d));
       const [outputs, last] = steps(inOrder, layer[`weightHh${name}`], bias, first);
-      if (d === 1) outputs.reverse();
-      sides.push(stack(outputs, 0));
-      for (let i = 0; i < last.length; i++) lasts[i].push(last[i]);
+      const all = stack(outputs, 0);
+      sides.push(d === 1 ? all.flip(0) : all);
+      hidden.push(last[0]);
+      if (last.length > 1) cells.push(last[1]);
     }
     input = sides.length === 1 ? sides[0] : concat(sides, -1);
     if (layer.dropout > 0 && layer.training && l + 1 < layer.numLayers) input = F.dropout(input, layer.dropout);
   }
-  const ended = [];
-  for (const list of lasts) ended.push(stack(list, 0));
-  return [input, ended];
+  const lasts = [stack(hidden, 0)];
+  if (cells.length > 0) lasts.push(stack(cells, 0));
+  return [input, lasts];
 }
 
 function finish(layer, batched, output, lasts) {

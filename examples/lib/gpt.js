@@ -15,9 +15,10 @@ class Attention extends nn.Module {
   forward(x, cache) {
     const [batch, length, width] = x.shape;
     const heads = (t) => t.reshape([batch, length, this.heads, width / this.heads]).transpose(1, 2);
-    let [q, k, v] = this.qkv.forward(x).chunk(3, -1).map(heads);
+    const [q, newK, newV] = this.qkv.forward(x).chunk(3, -1).map(heads);
+    const k = cache?.k ? concat([cache.k, newK], 2) : newK;
+    const v = cache?.v ? concat([cache.v, newV], 2) : newV;
     if (cache) {
-      if (cache.k) [k, v] = [concat([cache.k, k], 2), concat([cache.v, v], 2)];
       cache.k = k;
       cache.v = v;
     }
