@@ -353,6 +353,9 @@ declare module "mlrun" {
     pendingBytes: number;
     /** Freed blocks that wait for reuse. */
     pooledBytes: number;
+    /** Collections that were run for the sake of tensors. */
+    minorGCs: number;
+    majorGCs: number;
     released: { byPass: Released; byMinorGC: Released; byMajorGC: Released; byDispose: Released };
   }
   export function memoryStats(): MemoryStats;
@@ -360,6 +363,14 @@ declare module "mlrun" {
   /** Bytes of tensors that may be live at once; Infinity takes the limit away. */
   export function setMemoryLimit(bytes: number): void;
   export function gc(): void;
+  /**
+   * Runs `fn` and disposes the tensors that it made, but for those in its result (a tensor, arrays
+   * or plain objects of tensors), those given to {@link keep}, and leaves that require a gradient.
+   * Throws a TypeError where `fn` gives a promise.
+   */
+  export function tidy<R>(fn: () => R): R;
+  /** `t` outlives the {@link tidy} that it was made in; gives `t`. */
+  export function keep(t: Tensor): Tensor;
   export class TensorMemoryError extends RangeError {}
 
   type Reduction = "none" | "mean" | "sum";
