@@ -32,6 +32,7 @@ const {
   ObjectPrototype,
   ReflectGetOwnPropertyDescriptor,
   SafeArrayIterator,
+  SafeMap,
   SafeSet,
   SafeWeakMap,
   SafeWeakSet,
@@ -601,7 +602,7 @@ export function tidy(fn) {
 
 // ---- The ownership pass.
 
-const operations = new Set();
+const operations = new SafeSet();
 
 /** `addMethods` for methods that follow the protocol without being compiled. */
 export function addOperations(methods) {
@@ -623,7 +624,7 @@ const followers = [
 for (const f of followers) operations.add(f);
 
 /** Functions that call what they get and keep nothing of it ("calls"), or whose result does ("wraps"). */
-export const lends = new Map([[tidy, "calls"]]);
+export const lends = new SafeMap([[tidy, "calls"]]);
 
 // One function of each module of the library, until there are ops to tell.
 let modules = [];

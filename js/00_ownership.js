@@ -31,12 +31,28 @@ export function borrowed(v) {
   return v;
 }
 
-const { apply } = Reflect;
+const { apply, getOwnPropertyDescriptor, ownKeys, getPrototypeOf } = Reflect;
+const { hasOwn, isExtensible } = Object;
+const { isArray } = Array;
 const toText = Function.prototype.toString;
+const uncurried = (f) => Function.prototype.call.bind(f);
+const endsWith = uncurried(String.prototype.endsWith);
+const includes = uncurried(Array.prototype.includes);
+
+/** A class of collections whose methods a program cannot replace. */
+function safe(C) {
+  const Safe = class extends C {};
+  for (const key of ownKeys(C.prototype)) {
+    if (key !== "constructor") Object.defineProperty(Safe.prototype, key, getOwnPropertyDescriptor(C.prototype, key));
+  }
+  Object.setPrototypeOf(Safe.prototype, null);
+  return Safe;
+}
+const [SafeMap, SafeSet, SafeWeakMap, SafeWeakSet] = [Map, Set, WeakMap, WeakSet].map(safe);
+
 const MARK = "/*$own*/";
 const TOKEN_MARK = "/*$own!*/";
 const GENERATOR_MARK = "/*$own~*/";
-const known = new WeakMap();
 const TAKES = Symbol("takes a token");
 const FORWARD_MARK = "/*$own^*/";
 const FORWARDS = Symbol("hands the arguments of new on to its parent");
@@ -45,11 +61,7 @@ const YIELDS = Symbol("takes a token whenever it is resumed");
 /** `f` follows the protocol: it was compiled, or belongs to the library. */
 export function compiled(f) {
   if (typeof f !== "function") return false;
-  let answer = known.get(f);
-  if (answer === undefined) {
-    answer = examined(f);
-    known.set(f, answer);
-  }
+  const answer = answerFor(f);
   return answer === FORWARDS ? compiled(getPrototypeOf(f)) : answer === true || answer === TAKES;
 }
 
@@ -58,10 +70,10 @@ function examined(f) {
   if (counts.operations.has(f)) return true;
   if (counts.ours !== undefined && !counts.ours(f)) return false;
   const text = apply(toText, f, []);
-  if (text.endsWith(`${TOKEN_MARK}}`)) return TAKES;
-  if (text.endsWith(`${GENERATOR_MARK}}`)) return YIELDS;
-  if (text.endsWith(`${FORWARD_MARK}}`)) return FORWARDS;
-  return text.endsWith(`${MARK}}`) || text.endsWith(`${MARK})`);
+  if (endsWith(text, `${TOKEN_MARK}}`)) return TAKES;
+  if (endsWith(text, `${GENERATOR_MARK}}`)) return YIELDS;
+  if (endsWith(text, `${FORWARD_MARK}}`)) return FORWARDS;
+  return endsWith(text, `${MARK}}`) || endsWith(text, `${MARK})`);
 }
 
 /** First thing in a compiled module: `f` is one of its functions. */
@@ -70,13 +82,43 @@ export function module(f) {
 }
 
 /** `f` is a compiled generator function: calls of it share their operands unless a loop holds them. */
-const yields = (f) => typeof f === "function" && (compiled(f), known.get(f) === YIELDS);
+const yields = (f) => typeof f === "function" && answerFor(f) === YIELDS;
 
 /** Puts a private stamp on an object that already exists: `super` returns it. */
 class Given {
   constructor(object) {
     return object;
   }
+}
+
+/** What is known about a function. */
+class Known extends Given {
+  #answer;
+  constructor(f, answer) {
+    super(f);
+    this.#answer = answer;
+  }
+  static has(f) {
+    return #answer in f;
+  }
+  static get(f) {
+    return f.#answer;
+  }
+}
+const frozen = new SafeWeakMap();
+
+/** The answer about a function, found once for each. */
+function answerFor(f) {
+  if (Known.has(f)) return Known.get(f);
+  let answer = frozen.get(f);
+  if (answer !== undefined) return answer;
+  answer = examined(f);
+  try {
+    new Known(f, answer);
+  } catch {
+    frozen.set(f, answer);
+  }
+  return answer;
 }
 
 /** The count of a container: an array, object literal or instance stamped at birth. */
@@ -87,6 +129,14 @@ class Stamp extends Given {
   #flights = 0;
   /** It may hold containers. */
   #deep = false;
+  /** An array with properties that are no elements. */
+  #odd = false;
+  static isOdd(v) {
+    return v.#odd;
+  }
+  static makeOdd(v) {
+    v.#odd = true;
+  }
   static has(v) {
     return #rc in v;
   }
@@ -130,18 +180,23 @@ function retain(v) {
   else Stamp.retain(v);
 }
 
-const { getOwnPropertyDescriptor, ownKeys, getPrototypeOf } = Reflect;
-
 /** Calls `visit` on values of own data properties; runs no code of the program. */
 function children(container, visit) {
-  for (const key of ownKeys(container)) {
-    const property = getOwnPropertyDescriptor(container, key);
-    if ("value" in property) visit(property.value);
+  if (isArray(container) && !(Stamp.has(container) && Stamp.isOdd(container))) {
+    // Its own properties are its elements: what could make them accessors has it shared first.
+    for (let i = 0; i < container.length; i++) if (hasOwn(container, i)) visit(container[i]);
+    return;
+  }
+  const keys = ownKeys(container);
+  for (let i = 0; i < keys.length; i++) {
+    const property = getOwnPropertyDescriptor(container, keys[i]);
+    if (hasOwn(property, "value")) visit(property.value);
   }
 }
 
 /** One count less of a counted value; at zero its children follow, without recursion. */
 function release(v) {
+  if (counts.is(v)) return counts.release(v);
   const work = [v];
   while (work.length > 0) {
     const next = work.pop();
@@ -164,10 +219,10 @@ function lift(v) {
   for (let i = 0; i < list.length; i++) {
     if (!Stamp.isDeep(list[i])) continue;
     children(list[i], (child) => {
-      if (counted(child) && isContainer(child) && !list.includes(child)) list.push(child);
+      if (counted(child) && isContainer(child) && !includes(list, child)) list.push(child);
     });
   }
-  for (const c of list) Stamp.fly(c, 1);
+  for (let i = 0; i < list.length; i++) Stamp.fly(list[i], 1);
   return list;
 }
 
@@ -175,7 +230,7 @@ function lift(v) {
 function claimed() {
   register = undefined;
   if (lifted === undefined) return;
-  for (const c of lifted) Stamp.fly(c, -1);
+  for (let i = 0; i < lifted.length; i++) Stamp.fly(lifted[i], -1);
   lifted = undefined;
 }
 
@@ -303,13 +358,13 @@ export const token = () => ({ value: undefined });
 
 /** The last operand of a call that is awaited. */
 export function ticket(t, f, last) {
-  next = compiled(f) && known.get(f) === TAKES ? t : undefined;
+  next = typeof f === "function" && answerFor(f) === TAKES ? t : undefined;
   return last;
 }
 
 /** The callee of an awaited call without operands. */
 export function ticketFor(t, f) {
-  next = compiled(f) && known.get(f) === TAKES ? t : undefined;
+  next = typeof f === "function" && answerFor(f) === TAKES ? t : undefined;
   return f;
 }
 
@@ -364,8 +419,8 @@ const hooks = ["valueOf", "toString", "toJSON", "then", Symbol.toPrimitive, Symb
 
 /** Stamps a fresh literal and retains what it holds. */
 export function lit(v) {
-  for (const name of hooks) {
-    if (Object.hasOwn(v, name)) {
+  for (let i = 0; i < hooks.length && !isArray(v); i++) {
+    if (hasOwn(v, hooks[i])) {
       children(v, share);
       return v;
     }
@@ -482,14 +537,15 @@ export function store(o, key, v) {
       share(o);
       return share(v);
     }
-    if (hooks.includes(key) || !Object.isExtensible(o)) {
+    if (includes(hooks, key) || !isExtensible(o)) {
       share(o);
       return share(v);
     }
+    if (typeof key !== "number" && isArray(o)) Stamp.makeOdd(o);
     taken(o, v);
     return v;
   }
-  if (!("value" in property) || !property.writable) {
+  if (!hasOwn(property, "value") || !property.writable) {
     share(o);
     return share(v);
   }
@@ -505,6 +561,10 @@ function taken(container, v) {
   if (isContainer(v)) Stamp.deepen(container);
 }
 
+function takenAll(container, values) {
+  for (let i = 0; i < values.length; i++) taken(container, values[i]);
+}
+
 const arrayIterator = Array.prototype[Symbol.iterator];
 const iteratorPrototype = getPrototypeOf([][Symbol.iterator]());
 const iteratorNext = iteratorPrototype.next;
@@ -512,7 +572,7 @@ const iteratorNext = iteratorPrototype.next;
 /** A value that is iterated: only the original array iterator keeps to itself what it sees. */
 export function spread(v) {
   if (!counted(v)) return v;
-  const original = Array.isArray(v) && v[Symbol.iterator] === arrayIterator &&
+  const original = isArray(v) && v[Symbol.iterator] === arrayIterator &&
     iteratorPrototype.next === iteratorNext;
   return original ? v : share(v);
 }
@@ -537,11 +597,11 @@ export function resume() {
 /** `resumed(yield v, token = resume())`. */
 export const resumed = (v) => v;
 
-const generators = new WeakSet();
+const generators = new SafeWeakSet();
 const Generator = Object.getPrototypeOf(function* () {}).prototype;
 const AsyncGenerator = Object.getPrototypeOf(async function* () {}).prototype;
 const asyncIteratorPrototype = getPrototypeOf(AsyncGenerator);
-const nexts = new Map([[Generator, Generator.next], [AsyncGenerator, AsyncGenerator.next]]);
+const nexts = new SafeMap([[Generator, Generator.next], [AsyncGenerator, AsyncGenerator.next]]);
 
 /** `own` for calls of a generator function of the same file. */
 export function ownGen(v, f) {
@@ -562,7 +622,7 @@ function originalNext(proto) {
   if (!nexts.has(proto)) {
     if (!plainObject(proto)) return undefined;
     for (const key of ["next", "return", Symbol.iterator, Symbol.asyncIterator]) {
-      if (Object.hasOwn(proto, key)) return undefined;
+      if (hasOwn(proto, key)) return undefined;
     }
     proto = getPrototypeOf(proto);
   }
@@ -571,12 +631,12 @@ function originalNext(proto) {
   const [home, key] = proto === Generator
     ? [iteratorHome, Symbol.iterator]
     : [asyncIteratorPrototype, Symbol.asyncIterator];
-  if (Object.hasOwn(proto, key) || value(home, key) !== iterates.get(key)) return undefined;
+  if (hasOwn(proto, key) || value(home, key) !== iterates.get(key)) return undefined;
   return original;
 }
 
 const iteratorHome = getPrototypeOf(Generator);
-const iterates = new Map([
+const iterates = new SafeMap([
   [Symbol.iterator, iteratorHome[Symbol.iterator]],
   [Symbol.asyncIterator, asyncIteratorPrototype[Symbol.asyncIterator]],
 ]);
@@ -668,26 +728,26 @@ const moved = () => true;
 const listed = (v) => (lit(v), true);
 
 /** Builtins that give a fresh container, or a value that a container gives up. */
-const results = new Map([
+const results = new SafeMap([
   [A.pop, moved], [A.shift, moved],
   [A.slice, listed], [A.concat, listed],
 ]);
 
 /** Array methods without callbacks: what they do with operands. */
-const arrays = new Map([
-  [A.push, (operands, o) => operands.forEach((v) => taken(o, v))],
-  [A.unshift, (operands, o) => operands.forEach((v) => taken(o, v))],
+const arrays = new SafeMap([
+  [A.push, (operands, o) => takenAll(o, operands)],
+  [A.unshift, (operands, o) => takenAll(o, operands)],
   [A.pop, () => {}], [A.shift, () => {}], [A.slice, () => {}], [A.concat, () => {}],
   [A.includes, () => {}], [A.indexOf, () => {}], [A.at, () => {}],
 ]);
 
 /** Functions that look at their operands and keep nothing. */
-const lookers = new Set([
+const lookers = new SafeSet([
   Array.isArray, Object.is, Object.keys, Number, String, Boolean, Number.isFinite,
   Number.isInteger, isNaN, isFinite,
 ]);
 
-const callbacks = new Map([
+const callbacks = new SafeMap([
   [A.forEach, () => ({ take() {}, finish: () => false })],
   [A.some, () => ({ take() {}, finish: () => false })],
   [A.every, () => ({ take() {}, finish: () => false })],
@@ -705,11 +765,12 @@ class Results {
     this.#choose = choose;
   }
   take(element, result, owned) {
-    this.#values.push(...this.#choose(element, result, owned));
+    const chosen = this.#choose(element, result, owned);
+    if (chosen.length > 0) this.#values[this.#values.length] = chosen[0];
   }
   finish(v) {
-    const same = Array.isArray(v) && !Stamp.has(v) && v.length === this.#values.length &&
-      this.#values.every((x, i) => x === v[i]);
+    let same = isArray(v) && !Stamp.has(v) && v.length === this.#values.length;
+    for (let i = 0; same && i < v.length; i++) same = v[i] === this.#values[i];
     if (same) adopt(v);
     return same;
   }
@@ -769,7 +830,7 @@ function folding(callback) {
   };
 }
 
-const ordinary = (v) => Array.isArray(v) && !Stamp.isFlying(v) && getPrototypeOf(v) === A && !Object.hasOwn(v, "constructor") &&
+const ordinary = (v) => isArray(v) && !Stamp.isFlying(v) && getPrototypeOf(v) === A && !hasOwn(v, "constructor") &&
   A.constructor === Array;
 
 /** A method of a receiver that may be counted: `askFetched` for builtins that are known. */
@@ -791,7 +852,7 @@ export function askOn(f, text, receiver, ...operands) {
   return askFetched(f, text, receiver, ...operands);
 }
 
-const seen = new Set([
+const seen = new SafeSet([
   A.push, A.unshift, A.includes, A.indexOf, A.forEach, A.some, A.every, A.findIndex,
 ]);
 
@@ -818,11 +879,10 @@ export function keeps(f, confined) {
 
 /** Operands of a call of `f`; gives the last one. */
 export function ask(f, ...operands) {
-  for (const v of operands) {
-    if (counted(v)) {
-      if (!lookers.has(f) && !compiled(f)) operands.forEach(share);
-      break;
-    }
+  for (let i = 0; i < operands.length; i++) {
+    if (!counted(operands[i])) continue;
+    if (!lookers.has(f) && !compiled(f)) shareAll(operands);
+    break;
   }
   return operands[operands.length - 1];
 }
@@ -857,7 +917,7 @@ export function view(o, key) {
 /** `o` is a tensor that has the library's own accessor under this name. */
 function genuine(o, key) {
   if (typeof o !== "object" || !counts.is(o)) return false;
-  if (getPrototypeOf(o) !== counts.prototype || Object.hasOwn(o, key)) return false;
+  if (getPrototypeOf(o) !== counts.prototype || hasOwn(o, key)) return false;
   const property = getOwnPropertyDescriptor(counts.prototype, key);
   return property !== undefined && compiled(property.get);
 }

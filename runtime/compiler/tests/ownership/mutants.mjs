@@ -7,7 +7,7 @@ export const mutants = {
   "claims without asking about the callee": { runtime: [["  if (v === register && compiled(f)) {\n    claimed();\n  } else {", "  if (v === register) {\n    claimed();\n  } else {"]] },
   "claims every result": { runtime: [["  if (v === register && compiled(f)) {\n    claimed();\n  } else {", "  if (v !== undefined) {\n    claimed();\n  } else {"]] },
   "borrowed operands are not held": { runtime: [["export function hold(v) {", "export function hold(v) { return v;"]] },
-  "operands of unknown callees are not shared": { runtime: [["!compiled(f)) operands.forEach(share);", "false) operands.forEach(share);"]] },
+  "operands of unknown callees are not shared": { runtime: [["!compiled(f)) shareAll(operands);", "false) shareAll(operands);"]] },
   "every function counts as compiled": { runtime: [["if (typeof f !== \"function\") return false;", "return typeof f === \"function\";"]] },
   "stores do not retain": { runtime: [["  if (!counted(v)) return;\n  retain(v);", "  if (!counted(v)) return;"]] },
   "stores into uncounted places do not share": { runtime: [["!Stamp.has(o)) return share(v);", "!Stamp.has(o)) return v;"]] },

@@ -1,0 +1,126 @@
+// Constructs that must be flat without any help of a collector; values are checked as well.
+import { autograd, concat, full, grad, keep, memoryStats, nn, noGrad, optim, randn, tidy, valueAndGrad, where, zeros } from "mlrun";
+
+const F = nn.functional;
+const collected = (s) => s.released.byMinorGC.tensors + s.released.byMajorGC.tensors;
+let sink = 0;
+
+function flat(name, step) {
+  for (let i = 0; i < 4; i++) step(i);
+  const rest = memoryStats();
+  let worst = 0;
+  for (let i = 0; i < 25; i++) {
+    step(i);
+    worst = Math.max(worst, memoryStats().liveTensors - rest.liveTensors);
+  }
+  const left = collected(memoryStats()) - collected(rest);
+  console.log(name, worst <= 0 && left === 0 ? "flat" : `grows to +${worst}, ${left} left to the collector`);
+}
+
+const x = randn([4, 6]), y = randn([4, 6]), w0 = randn([6, 3]), mask = x.gt(0);
+
+flat("power iteration", () => {
+  let v = full([6], 1);
+  for (let k = 0; k < 5; k++) {
+    const u = x.T.matmul(x).matmul(v);
+    v = u.div(u.square().sum().sqrt());
+  }
+  sink += v.sum().item();
+});
+flat("early return from nested loops", () => {
+  const find = (t) => {
+    for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) {
+      const s = t.mul(i).add(j);
+      if (i * j === 2) return s;
+    }
+    return t;
+  };
+  sink += find(x).sum().item() + find(y).mean().item();
+});
+flat("ternary chains", (i) => {
+  const z = i % 3 === 0 ? x.add(1) : i % 3 === 1 ? x : y.neg();
+  sink += (z.sum().item() > 0 ? z.relu() : z.neg()).mean().item();
+});
+flat("ignored library results", () => {
+  F.softmax(x, -1);
+  F.mseLoss(x, y);
+  where(mask, x, y);
+  x.max(1);
+  concat([x, y]);
+});
+flat("named fields of results", () => {
+  const { values, indices: at } = x.max(1);
+  sink += values.sum().item() + Number(at.sum().item());
+});
+flat("gradients by hand", () => {
+  const w = w0.detach().requiresGrad_();
+  x.matmul(w).square().mean().backward();
+  const g = w.grad;
+  sink += g.sum().item();
+  w.grad = null;
+});
+flat("autograd.grad", () => {
+  const w = w0.detach().requiresGrad_();
+  const [g] = autograd.grad(x.matmul(w).tanh().sum(), [w]);
+  sink += g.sum().item();
+});
+let w = w0.clone();
+flat("descent by valueAndGrad", () => {
+  const [loss, g] = valueAndGrad((p) => x.matmul(p).square().mean())(w);
+  w = w.sub(g.mul(0.01));
+  sink += loss.item();
+});
+flat("gradient with further arguments", () => {
+  sink += grad((p, a, b) => p.mul(a).add(b).sum())(x, y, 2).sum().item();
+});
+flat("gradients of a tree", () => {
+  const [, g] = valueAndGrad(({ a, b: [c] }) => a.mul(c).sum())({ a: x, b: [y] });
+  sink += g.a.sum().item() + g.b[0].sum().item();
+});
+flat("noGrad in place", () => {
+  const p = w0.detach().requiresGrad_();
+  noGrad(() => { p.mul_(0.5).add_(1); });
+  sink += noGrad(() => p.sum()).item();
+});
+flat("tidy with kept values", () => {
+  const s = tidy(() => {
+    const a = x.add(1), b = a.exp();
+    return { s: b.sum(), list: [a.mean()] };
+  });
+  sink += s.s.item() + s.list[0].item();
+});
+const model = new nn.Linear(6, 2);
+const opt = new optim.SGD(model.parameters(), { lr: 0.01, momentum: 0.9 });
+flat("training step", () => {
+  opt.zeroGrad();
+  const loss = model.forward(x).square().mean();
+  loss.backward();
+  opt.step();
+  sink += loss.item();
+});
+const queue = [zeros([2]), zeros([2]), zeros([2])];
+flat("queue of the last three", (i) => {
+  queue.push(full([2], i));
+  const gone = queue.shift();
+  sink += gone.sum().item();
+});
+flat("matrix of tensors", () => {
+  const grid = [];
+  for (let i = 0; i < 3; i++) {
+    const row = [];
+    for (let j = 0; j < 3; j++) row.push(x.mul(i + j));
+    grid.push(row);
+  }
+  sink += grid[1][2].sum().item();
+});
+flat("errors half way", (i) => {
+  try {
+    const a = x.add(1);
+    if (i % 2) a.matmul(y.add(2));
+    sink += a.sum().item();
+  } catch (e) {
+    sink += e.message.length;
+  }
+});
+const held = keep(tidy(() => x.add(1)));
+console.log(Number.isFinite(sink), w.shape, queue.length, held.shape);
