@@ -9,8 +9,8 @@
 // - write plain JavaScript: temporaries go at their last use, results are given to the caller;
 // - a handle's id (`idOf`) is good only inside the call expression that it is an operand of,
 //   unless the handle is a parameter or is used again afterwards;
-// - build arrays of tensors with a literal and `push`, objects with a literal or index stores:
-//   what `Array.from`, `Object.fromEntries`, `map` of a foreign array and the like make is left
+// - build arrays of tensors with a literal and `push`, objects with a literal or index stores (an
+//   array that another function fills comes from `countedList`): what `Array.from`, `Object.fromEntries`, `map` of a foreign array and the like make is left
 //   to the collector;
 // - no `this` in arrow functions of tensor methods, no `arguments`, no parameter default that
 //   calls: such functions are left alone, and then share whatever they get;
@@ -212,14 +212,18 @@ export class Tensor {
   }
 }
 
-/** Where the program is, without the library's own frames; begins with a space. */
-function place(caller) {
+/** Remembers where the program is; V8 writes the stack when it is read. */
+function capture() {
   const holder = {};
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 16;
-  Error.captureStackTrace(holder, caller);
+  Error.stackTraceLimit = 10;
+  Error.captureStackTrace(holder);
   Error.stackTraceLimit = limit;
-  const { stack } = holder;
+  return holder;
+}
+
+/** The first frame that is not the library's; begins with a space. */
+function place({ stack }) {
   const from = StringPrototypeIndexOf(stack, "    at ");
   if (from < 0) return "";
   const end = StringPrototypeIndexOf(stack, "\n", from);
@@ -228,15 +232,18 @@ function place(caller) {
 
 /** --verify-ownership: places of birth and of releases, for the error of a use after release. */
 function makeVerifier() {
-  const places = new SafeWeakMap();
+  const births = new SafeWeakMap();
   return {
     made(t) {
-      places.set(t, place(make));
+      births.set(t, capture());
     },
     released(t) {
       const record = ++disposed;
-      const text = ` by the ownership pass at${place(makeVerifier)}, it was made at${places.get(t)}`;
-      ops.op_tensor_disposed_at(record, text);
+      // Written stacks are slow: all of a small program, samples of a long one.
+      if (record <= 4096 || record % 64 === 0) {
+        const made = births.has(t) ? `, it was made at${place(births.get(t))}` : "";
+        ops.op_tensor_disposed_at(record, ` by the ownership pass at${place(capture())}${made}`);
+      }
       return -record;
     },
     touched(t) {
@@ -459,6 +466,11 @@ export function callMany(name, args, values) {
   return given(adopt(out));
 }
 
+/** An empty array that functions it is given to put tensors into; their literals need no such care. */
+export function countedList() {
+  return given(adopt([]));
+}
+
 /** A new handle on the same tensor. */
 export function alias(t) {
   return make(op_tensor_alias(idOf(t)));
@@ -618,7 +630,7 @@ for (const key of Reflect.ownKeys(Tensor.prototype)) {
   for (const f of [value, get, set]) if (typeof f === "function" && f !== Tensor) operations.add(f);
 }
 const followers = [
-  addMethods, addOperations, alias, binary, keep, tidy, call, callMany, callNone, describe, dtypeCode, idOf, inPlace, integer,
+  addMethods, addOperations, alias, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, idOf, inPlace, integer,
   integers, isTensor, list, make, options, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);

@@ -1,6 +1,6 @@
 // Gradients as JavaScript sees them: backward, grad, and functions of trees of tensors.
 
-import { addMethods, describe, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { addMethods, countedList, describe, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { checkpoint, detectAnomaly, drive, Function, withGradMode } from "ext:mlrun_tensor/01_custom.js";
 
 export { checkpoint };
@@ -135,7 +135,7 @@ function recorded(fn, first, rest) {
 
 function valueAndGradient(op, fn, first, rest) {
   leavesOf(op, first);
-  const leaves = [];
+  const leaves = countedList();
   const tree = leafTree(first, leaves);
   const value = recorded(fn, tree, rest);
   tensorArg(op, "the function's result", value);

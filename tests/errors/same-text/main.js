@@ -29,7 +29,6 @@ const cases = {
   "in a callback": () => [x, x].map((t) => t.matmul(t)),
   "in a native callback": () => [3, 1].sort(() => thrower(x)),
   destructuring: () => { const { a: { b: { c } } } = o; return c; },
-  "not iterable": () => { const [a] = o; return a; },
   "constant": () => { const c = x; c = x.add(1); return c; },
   "early": () => { const a = b.add(1); let b = x; return a; },
   "generator": () => { for (const v of (function* () { yield x; thrower(x); })()) v.sum(); },

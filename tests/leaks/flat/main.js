@@ -1,5 +1,5 @@
 // Constructs that must be flat without any help of a collector; values are checked as well.
-import { autograd, concat, full, grad, keep, memoryStats, nn, noGrad, optim, randn, tidy, valueAndGrad, where, zeros } from "mlrun";
+import { autograd, concat, full, gc, grad, keep, memoryStats, nn, noGrad, optim, randn, tidy, valueAndGrad, where, zeros } from "mlrun";
 
 const F = nn.functional;
 const collected = (s) => s.released.byMinorGC.tensors + s.released.byMajorGC.tensors;
@@ -7,6 +7,7 @@ let sink = 0;
 
 function flat(name, step) {
   for (let i = 0; i < 4; i++) step(i);
+  gc();
   const rest = memoryStats();
   let worst = 0;
   for (let i = 0; i < 25; i++) {

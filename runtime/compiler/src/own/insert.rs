@@ -217,7 +217,10 @@ impl<'t> Inserter<'t> {
 
     /// `wrap` of text that the stack of a user's function, or of an error, goes through.
     fn wrap_call(&mut self, n: i32, span: Span, pre: &str, post: &str, call: &Call) {
-        let origin = position(call);
+        self.wrap_from(n, span, pre, post, position(call));
+    }
+
+    fn wrap_from(&mut self, n: i32, span: Span, pre: &str, post: &str, origin: u32) {
         self.edits.insert(span.start, PRE + n, pre, origin);
         if !post.is_empty() {
             self.edits.insert(span.end, POST - n, post, origin);
@@ -578,8 +581,12 @@ impl<'t> Inserter<'t> {
             StmtKind::Declare(list) => {
                 let mut flush = vec![];
                 for d in list {
-                    flush.extend(self.declarator(d));
+                    let done = self.declarator(d);
+                    // They are dropped after the statement: the next declarator needs others.
+                    self.free.retain(|&n| !done.contains(&self.names.temp(n)));
+                    flush.extend(done);
                 }
+                self.release(&flush);
                 return flush;
             }
             StmtKind::Block(list) => self.statements(list),
@@ -1782,14 +1789,14 @@ impl<'t> Inserter<'t> {
             None => {
                 let pre = format!("({first}(");
                 let post = format!(", {token} = {birth}({function}, {})))", quote(&call.text));
-                self.wrap(m, call.callee.span, &pre, &post);
+                self.wrap_from(m, call.callee.span, &pre, &post, e.span.start);
             }
             Some(last) => {
                 let text = if stable { "void 0".to_owned() } else { quote(&call.text) };
                 let ask = format!("{}({function}, ", self.own("ask"));
                 // The token is made when all operands are there.
                 let end = format!(", {token} = {birth}({function}, {text}))");
-                self.wrap(m, last.value.span, &format!("{first}("), &end);
+                self.wrap_from(m, last.value.span, &format!("{first}("), &end, e.span.start);
                 self.arguments(call, &function, &ask, vec![], true);
             }
         }

@@ -57,12 +57,14 @@ fn gives_plain(s: &Stmt, vars: &[Var]) -> bool {
     plain
 }
 
-/// Finds constants that hold the promise of a direct call and are only awaited.
+/// Finds constants that hold the promise of a direct call and are awaited once.
 fn promises(units: &[Unit], vars: &mut [Var]) {
     let mut reads = vec![(0u32, 0u32); vars.len()];
     for unit in units {
         let mut count = |e: &Expr| count_reads(e, &mut reads);
         unit.body.iter().for_each(|s| each_expr(s, &mut |e, _| count(e)));
+        // What a loop awaits it may await again, when its count is gone.
+        unit.body.iter().for_each(|s| in_loops(s, &mut count));
     }
     for unit in units {
         unit.body.iter().for_each(|s| {
@@ -75,10 +77,18 @@ fn promises(units: &[Unit], vars: &mut [Var]) {
                     && var.assigned == 0
                     && !var.captured
                     && !var.exported
-                    && read > 0
-                    && read == awaited;
+                    && (read, awaited) == (1, 1);
             });
         });
+    }
+}
+
+/// Visits the expressions of outermost loops.
+fn in_loops(s: &Stmt, visit: &mut dyn FnMut(&Expr)) {
+    use StmtKind::{DoWhile, For, ForEach, While};
+    match &s.kind {
+        For { .. } | ForEach { .. } | While(..) | DoWhile(..) => each_expr(s, &mut |e, _| visit(e)),
+        _ => each_child(s, &mut |s| in_loops(s, visit)),
     }
 }
 
