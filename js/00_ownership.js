@@ -480,7 +480,7 @@ export function made(v, target) {
   // An instance that other code makes is never counted.
   if (t === undefined || t.target !== target) return;
   for (let c = target; c !== Function.prototype; c = getPrototypeOf(c)) {
-    if (c === null || !(compiled(c) || known.get(c) === FORWARDS)) return;
+    if (c === null || !(compiled(c) || (typeof c === "function" && answerFor(c) === FORWARDS))) return;
   }
   if (Stamp.has(v)) return;
   new Stamp(v);
