@@ -3,7 +3,7 @@
 // State of a parameter is a plain object by PyTorch's names in camelCase; groups are plain objects
 // of settings and `params`, which schedules and programs may change between steps.
 
-import { callNone, describe, isTensor, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { callNone, describe, isTensor, keep, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { full, zerosLike } from "ext:mlrun_tensor/00_make.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 import { Module } from "ext:mlrun_tensor/02_module.js";
@@ -199,7 +199,7 @@ export class SGD extends Optimizer {
   stateFor(p, group) {
     const s = super.stateFor(p, group);
     if (group.momentum !== 0 && s.momentumBuffer === undefined) {
-      s.momentumBuffer = zerosLike(p);
+      s.momentumBuffer = keep(zerosLike(p));
       // The buffer's first value is the gradient, whenever the momentum is switched on.
       s.step = 0;
     }
@@ -221,7 +221,7 @@ class AdamBase extends Optimizer {
     this.#decoupled = decoupled;
   }
   firstState(p) {
-    return { expAvg: zerosLike(p), expAvgSq: zerosLike(p) };
+    return { expAvg: keep(zerosLike(p)), expAvgSq: keep(zerosLike(p)) };
   }
   tensorsOf(s) {
     return [s.expAvg, s.expAvgSq];
@@ -265,9 +265,9 @@ export class RMSprop extends Optimizer {
   }
   stateFor(p, group) {
     const s = super.stateFor(p, group);
-    s.squareAvg ??= zerosLike(p);
-    if (group.centered) s.gradAvg ??= zerosLike(p);
-    if (group.momentum !== 0) s.momentumBuffer ??= zerosLike(p);
+    s.squareAvg ??= keep(zerosLike(p));
+    if (group.centered) s.gradAvg ??= keep(zerosLike(p));
+    if (group.momentum !== 0) s.momentumBuffer ??= keep(zerosLike(p));
     return s;
   }
   tensorsOf(s, group) {
@@ -290,7 +290,7 @@ export class Adagrad extends Optimizer {
     });
   }
   firstState(p, { initialAccumulatorValue }) {
-    return { sum: full(p.shape, initialAccumulatorValue, { dtype: p.dtype }) };
+    return { sum: keep(full(p.shape, initialAccumulatorValue, { dtype: p.dtype })) };
   }
   tensorsOf(s) {
     return [s.sum];
@@ -309,7 +309,7 @@ export class Lion extends Optimizer {
     });
   }
   firstState(p) {
-    return { expAvg: zerosLike(p) };
+    return { expAvg: keep(zerosLike(p)) };
   }
   tensorsOf(s) {
     return [s.expAvg];
