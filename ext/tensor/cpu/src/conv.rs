@@ -66,18 +66,74 @@ impl Geometry {
         let fits = BLOCK / (self.depth() * width).max(1);
         fits.max(64usize.div_ceil(width)).clamp(1, self.out[0].max(1))
     }
-    fn column_numbers(&self) -> usize {
-        if self.pointwise() { 0 } else { self.depth() * self.block_rows() * self.out[1] }
+    /// Image rows that `rows` output rows meet.
+    fn strip_height(&self, rows: usize) -> usize {
+        (rows.max(1) - 1) * self.stride[0] + (self.kernel[0] - 1) * self.dilation[0] + 1
+    }
+    /// Numbers of a strip and of the columns of a block, with what copies may touch behind them.
+    fn working(&self) -> [usize; 2] {
+        if self.pointwise() {
+            return [0, 0];
+        }
+        let rows = self.block_rows();
+        let width = self.image[1] + 2 * self.padding[1];
+        let strip = self.c / self.groups * self.strip_height(rows) * width;
+        [strip + SLACK, self.depth() * rows * self.out[1] + SLACK]
     }
 }
 
-/// Copies between an image and the columns of output rows `rows`.
-struct Columns<T> {
+/// The image rows that a block of output rows meets, with their padding: no window of it reaches
+/// outside, so the loops over columns have no edges.
+struct Strip<T> {
     g: Geometry,
     image: *mut T,
-    columns: *mut T,
+    strip: *mut T,
     rows: Range<usize>,
-    /// Adds columns to the image instead of reading them from it.
+    /// Adds the strip to the image instead of reading it from there.
+    back: bool,
+}
+
+impl<T: Number> Kernel for Strip<T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Strip { g, image, strip, rows, back } = self;
+        let ([h, w], [above, left]) = (g.image, g.padding);
+        let (height, width) = (g.strip_height(rows.len()), w + 2 * left);
+        for c in 0..g.c / g.groups {
+            for i in 0..height {
+                let y = (rows.start * g.stride[0] + i) as isize - above as isize;
+                let line = strip.wrapping_add((c * height + i) * width);
+                let inside = (0..h as isize).contains(&y);
+                let row = image.wrapping_offset((c * h) as isize * w as isize + y * w as isize);
+                // SAFETY: the caller vouches for image and strip; only rows inside are touched.
+                unsafe {
+                    if back {
+                        if inside {
+                            (0..w).for_each(|q| *row.add(q) = *row.add(q) + *line.add(left + q));
+                        }
+                        continue;
+                    }
+                    if !inside {
+                        (0..width).for_each(|q| *line.add(q) = T::default());
+                        continue;
+                    }
+                    (0..left).for_each(|q| *line.add(q) = T::default());
+                    std::ptr::copy_nonoverlapping(row, line.add(left), w);
+                    (left + w..width).for_each(|q| *line.add(q) = T::default());
+                }
+            }
+        }
+    }
+}
+
+/// Copies between a strip and the columns of its windows.
+struct Columns<T> {
+    g: Geometry,
+    strip: *mut T,
+    columns: *mut T,
+    rows: usize,
+    /// Adds columns to the strip instead of reading them from it.
     back: bool,
 }
 
@@ -85,78 +141,93 @@ impl<T: Number> Kernel for Columns<T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Columns { g, image, columns, rows, back } = self;
-        let ([h, w], [kh, kw], ow) = (g.image, g.kernel, g.out[1]);
-        let pixels = rows.len() * ow;
-        let mut line = columns;
-        for c in 0..g.c / g.groups {
-            for ki in 0..kh {
-                for kj in 0..kw {
-                    // Output columns whose window lies inside the image at this weight.
-                    let shift = (kj * g.dilation[1]) as isize - g.padding[1] as isize;
-                    let s = g.stride[1] as isize;
-                    let first = (-shift).max(0).div_ceil_by(s).min(ow as isize) as usize;
-                    let last = (w as isize - shift)
-                        .max(0)
-                        .div_ceil_by(s)
-                        .clamp(first as isize, ow as isize) as usize;
-                    for (r, row) in rows.clone().enumerate() {
-                        let to = line.wrapping_add(r * ow);
-                        let y = (row * g.stride[0] + ki * g.dilation[0]) as isize
-                            - g.padding[0] as isize;
-                        let inside = (0..h as isize).contains(&y);
-                        // SAFETY (this and below): the caller vouches for image and columns;
-                        // `first..last` are the positions whose element exists.
-                        unsafe {
-                            if !inside {
-                                if !back {
-                                    (0..ow).for_each(|q| *to.add(q) = T::default());
-                                }
-                                continue;
-                            }
-                            let from =
-                                image.wrapping_offset(((c * h) as isize + y) * w as isize + shift);
-                            if back {
-                                if s == 1 {
-                                    for q in first..last {
-                                        let p = from.wrapping_add(q);
-                                        *p = *p + *to.add(q);
-                                    }
-                                } else {
-                                    for q in first..last {
-                                        let p = from.wrapping_offset(q as isize * s);
-                                        *p = *p + *to.add(q);
-                                    }
-                                }
-                                continue;
-                            }
-                            (0..first).for_each(|q| *to.add(q) = T::default());
-                            if s == 1 {
-                                for q in first..last {
-                                    *to.add(q) = *from.wrapping_add(q);
-                                }
-                            } else {
-                                for q in first..last {
-                                    *to.add(q) = *from.wrapping_offset(q as isize * s);
-                                }
-                            }
-                            (last..ow).for_each(|q| *to.add(q) = T::default());
-                        }
+        let ow = self.g.out[1];
+        if self.back || self.g.stride[1] != 1 {
+            self.each(|line, from, s, back| {
+                // SAFETY: the caller vouches for strip and columns.
+                unsafe {
+                    if !back {
+                        (0..ow).for_each(|q| *line.add(q) = *from.add(q * s));
+                    } else if s == 1 {
+                        add_run(from, line, ow);
+                    } else {
+                        (0..ow).for_each(|q| *from.add(q * s) = *from.add(q * s) + *line.add(q));
                     }
-                    line = line.wrapping_add(pixels);
                 }
-            }
+            });
+        } else if ow % 16 == 0 || ow % 16 > 8 {
+            // SAFETY: as above; both have SLACK numbers behind them, and what a run writes
+            // beyond its end is written again by the next one.
+            self.each(|line, from, _, _| unsafe { copy_run::<T, 16>(line, from, ow) });
+        } else {
+            // SAFETY: as above.
+            self.each(|line, from, _, _| unsafe { copy_run::<T, 8>(line, from, ow) });
         }
     }
 }
 
-trait DivCeil {
-    fn div_ceil_by(self, by: isize) -> isize;
+/// Numbers behind strip and columns that copies in whole vectors may touch.
+const SLACK: usize = 16;
+
+/// # Safety
+/// Both cover `n` numbers rounded up to whole `N`.
+#[inline(always)]
+unsafe fn copy_run<T: Copy, const N: usize>(to: *mut T, from: *const T, n: usize) {
+    let mut q = 0;
+    while q < n {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let v: [T; N] = from.add(q).cast::<[T; N]>().read_unaligned();
+            to.add(q).cast::<[T; N]>().write_unaligned(v);
+        }
+        q += N;
+    }
 }
-impl DivCeil for isize {
+
+/// # Safety
+/// Both cover `n` numbers and do not overlap.
+#[inline(always)]
+unsafe fn add_run<T: Number>(to: *mut T, from: *const T, n: usize) {
+    let mut q = 0;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        while q + 4 <= n {
+            let (a, b) = (
+                to.add(q).cast::<[T; 4]>().read_unaligned(),
+                from.add(q).cast::<[T; 4]>().read_unaligned(),
+            );
+            let sum: [T; 4] = std::array::from_fn(|i| a[i] + b[i]);
+            to.add(q).cast::<[T; 4]>().write_unaligned(sum);
+            q += 4;
+        }
+        while q < n {
+            *to.add(q) = *to.add(q) + *from.add(q);
+            q += 1;
+        }
+    }
+}
+
+impl<T: Number> Columns<T> {
+    /// Calls `f` with each run of columns, where it lies in the strip, the stride and direction.
     #[inline(always)]
-    fn div_ceil_by(self, by: isize) -> isize {
-        (self + by - 1) / by
+    fn each(&self, f: impl Fn(*mut T, *mut T, usize, bool)) {
+        let Columns { g, strip, columns, rows, back } = *self;
+        let ([kh, kw], ow) = (g.kernel, g.out[1]);
+        let (height, width) = (g.strip_height(rows), g.image[1] + 2 * g.padding[1]);
+        let mut line = columns;
+        for c in 0..g.c / g.groups {
+            for ki in 0..kh {
+                let top = strip.wrapping_add((c * height + ki * g.dilation[0]) * width);
+                for kj in 0..kw {
+                    let mut from = top.wrapping_add(kj * g.dilation[1]);
+                    for _ in 0..rows {
+                        f(line, from, g.stride[1], back);
+                        line = line.wrapping_add(ow);
+                        from = from.wrapping_add(g.stride[0] * width);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -199,7 +270,8 @@ pub unsafe fn forward<T: Number>(
     );
     tasks(threads, g.n * g.groups, |task, threads| {
         let group = task % g.groups;
-        let columns = Scratch::new::<T>(g.column_numbers())?;
+        let [strip, columns] = g.working();
+        let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);
         let image = x.get().wrapping_add(task * g.plane());
         let out = y.get().wrapping_add(task * og * pixels);
         if let Some(b) = bias {
@@ -212,7 +284,7 @@ pub unsafe fn forward<T: Number>(
             }
         }
         each_block(g, |rows| {
-            let (b, width) = columns_of(g, image, columns.as_ptr(), &rows);
+            let (b, width) = columns_of(g, image, [strip.as_ptr(), columns.as_ptr()], &rows);
             let a = Mat {
                 ptr: weight.get().wrapping_add(group * og * k).cast_const(),
                 rs: k as isize,
@@ -238,7 +310,7 @@ fn each_block(
 fn columns_of<T: Number>(
     g: &Geometry,
     image: *mut T,
-    columns: *mut T,
+    [strip, columns]: [*mut T; 2],
     rows: &Range<usize>,
 ) -> (Mat<T>, usize) {
     let width = rows.len() * g.out[1];
@@ -246,7 +318,8 @@ fn columns_of<T: Number>(
         let ptr = image.wrapping_add(rows.start * g.out[1]).cast_const();
         return (Mat { ptr, rs: g.pixels() as isize, cs: 1 }, width);
     }
-    dispatch(Columns { g: *g, image, columns, rows: rows.clone(), back: false });
+    dispatch(Strip { g: *g, image, strip, rows: rows.clone(), back: false });
+    dispatch(Columns { g: *g, strip, columns, rows: rows.len(), back: false });
     (Mat { ptr: columns.cast_const(), rs: width as isize, cs: 1 }, width)
 }
 
@@ -265,7 +338,8 @@ pub unsafe fn input<T: Number>(
     let (gy, weight, gx) = (SyncPtr(gy.cast_mut()), SyncPtr(weight.cast_mut()), SyncPtr(gx));
     tasks(threads, g.n * g.groups, |task, threads| {
         let group = task % g.groups;
-        let columns = Scratch::new::<T>(g.column_numbers())?;
+        let [strip, columns] = g.working();
+        let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);
         let image = gx.get().wrapping_add(task * g.plane());
         let grad = gy.get().wrapping_add(task * og * pixels);
         if !g.pointwise() || pixels == 0 {
@@ -297,7 +371,12 @@ pub unsafe fn input<T: Number>(
             let c = MatMut { ptr: columns.as_ptr::<T>(), rs: width as isize, cs: 1 };
             // SAFETY: the scratch holds the block's columns.
             unsafe { gemm(threads, shape, w, b, c, false)? };
-            dispatch(Columns { g: *g, image, columns: columns.as_ptr(), rows, back: true });
+            let (strip, columns) = (strip.as_ptr::<T>(), columns.as_ptr());
+            let [numbers, _] = g.working();
+            // SAFETY: the scratch holds the strip.
+            unsafe { std::slice::from_raw_parts_mut(strip, numbers).fill(T::default()) };
+            dispatch(Columns { g: *g, strip, columns, rows: rows.len(), back: true });
+            dispatch(Strip { g: *g, image, strip, rows, back: true });
             Ok(())
         })
     })
@@ -323,7 +402,8 @@ pub unsafe fn weight<T: Number>(
     let per_part = g.n.div_ceil(parts);
     tasks(threads, parts * g.groups, |task, threads| {
         let (part, group) = (task / g.groups, task % g.groups);
-        let columns = Scratch::new::<T>(g.column_numbers())?;
+        let [strip, columns] = g.working();
+        let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);
         // Transposed: depth x outputs, so that the columns are read where they lie.
         let to = sum.get().wrapping_add(task * k * og);
         // SAFETY: the task's part of the scratch.
@@ -332,7 +412,7 @@ pub unsafe fn weight<T: Number>(
             let image = x.get().wrapping_add((n * g.groups + group) * g.plane());
             let grad = gy.get().wrapping_add((n * g.groups + group) * og * pixels);
             each_block(g, |rows| {
-                let (a, width) = columns_of(g, image, columns.as_ptr(), &rows);
+                let (a, width) = columns_of(g, image, [strip.as_ptr(), columns.as_ptr()], &rows);
                 let b = Mat {
                     ptr: grad.wrapping_add(rows.start * g.out[1]).cast_const(),
                     rs: 1,

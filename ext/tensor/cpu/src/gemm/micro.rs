@@ -39,6 +39,8 @@ pub struct Kernels<T: 'static> {
     pub kc: usize,
     /// Rows of A that stay in the second cache.
     pub mc: usize,
+    /// Columns of B that are packed at once.
+    pub nc: usize,
     /// A packed in columns of `mr` (zero padded).
     pub packed: &'static [TileFn<T>],
     /// A in place, its rows contiguous.
@@ -116,6 +118,20 @@ fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
+/// Runs the body for each row of a tile. Written out, not a loop: the rows must be known to be
+/// registers before loops are unrolled, else each sum goes through memory at every step.
+macro_rules! rows {
+    ($mr:expr, |$i:ident| $body:expr) => {
+        rows!(@ $mr, $i, $body, 0 1 2 3 4 5 6 7 8 9 10 11)
+    };
+    (@ $mr:expr, $i:ident, $body:expr, $($n:literal)*) => {
+        $(if $n < $mr {
+            let $i: usize = $n;
+            $body;
+        })*
+    };
+}
+
 /// Where `IN_ROWS`, A is read along its contiguous rows, a pointer for each; else in columns of
 /// contiguous numbers that lie `a_cs` apart. Both need no address arithmetic per row.
 ///
@@ -144,25 +160,27 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const IN_ROWS: bool>
             for (j, v) in bv.iter_mut().enumerate() {
                 *v = V::load(b.add(j * V::LANES));
             }
-            for (i, line) in acc.iter_mut().enumerate() {
+            rows!(MR, |i| {
                 let av = V::splat(if IN_ROWS { *row[i].add(p) } else { *a.add(i) });
-                for (j, v) in line.iter_mut().enumerate() {
-                    *v = av.fma(bv[j], *v);
+                for (v, b) in acc[i].iter_mut().zip(bv) {
+                    *v = av.fma(b, *v);
                 }
-            }
+            });
             a = a.offset(a_cs);
             b = b.offset(t.b_rs);
         }
         if t.cols == NV * V::LANES && t.c_cs == 1 {
-            for (i, row) in acc.iter().enumerate() {
+            rows!(MR, |i| {
                 let c = t.c.offset(i as isize * t.c_rs);
-                for (j, v) in row.iter().enumerate() {
+                for (j, v) in acc[i].iter().enumerate() {
                     let p = c.add(j * V::LANES);
                     if t.add { v.add(V::load(p)).store(p) } else { v.store(p) }
                 }
-            }
+            });
         } else {
-            store_edge::<V, MR, NV>(t, &acc);
+            let mut stored = [[V::splat(zero); NV]; MR];
+            rows!(MR, |i| stored[i] = acc[i]);
+            store_edge::<V, MR, NV>(t, &stored);
         }
     }
 }
@@ -201,7 +219,7 @@ unsafe fn store_edge<V: Vector, const MR: usize, const NV: usize>(
 }
 
 macro_rules! tile_fns {
-    ($module:ident, $feature:literal, $v:ty, $t:ty, $nv:literal, $wide:literal, $kc:literal, $mc:literal, [$($mr:literal)*]) => {
+    ($module:ident, $feature:literal, $v:ty, $t:ty, $nv:literal, $wide:literal, $kc:literal, $mc:literal, $nc:literal, [$($mr:literal)*]) => {
         mod $module {
             use super::*;
             const MR: usize = [$($mr),*].len();
@@ -252,6 +270,7 @@ macro_rules! tile_fns {
                 nr: <$v as Vector>::LANES * $nv,
                 kc: $kc,
                 mc: $mc,
+                nc: $nc,
                 packed: &[$(packed::<$mr>),*],
                 rows: &[$(in_rows::<$mr>),*],
                 columns: &[$(in_columns::<$mr>),*],
@@ -267,21 +286,21 @@ macro_rules! tile_fns {
 use std::arch::x86_64::{__m256, __m256d, __m512, __m512d};
 
 #[cfg(target_arch = "x86_64")]
-tile_fns!(avx512_f32, "avx512f", __m512, f32, 2, 4, 384, 240, [1 2 3 4 5 6 7 8 9 10 11 12]);
+tile_fns!(avx512_f32, "avx512f", __m512, f32, 2, 4, 288, 240, 1024, [1 2 3 4 5 6 7 8 9 10 11 12]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(avx512_f64, "avx512f", __m512d, f64, 2, 4, 256, 120, [1 2 3 4 5 6 7 8 9 10 11 12]);
+tile_fns!(avx512_f64, "avx512f", __m512d, f64, 2, 4, 256, 120, 1024, [1 2 3 4 5 6 7 8 9 10 11 12]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(avx2_f32, "avx2,fma", __m256, f32, 2, 8, 512, 120, [1 2 3 4 5 6]);
+tile_fns!(avx2_f32, "avx2,fma", __m256, f32, 2, 8, 512, 120, 2048, [1 2 3 4 5 6]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(avx2_f64, "avx2,fma", __m256d, f64, 2, 8, 256, 72, [1 2 3 4 5 6]);
+tile_fns!(avx2_f64, "avx2,fma", __m256d, f64, 2, 8, 256, 72, 2048, [1 2 3 4 5 6]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(base_f32, "sse2", Portable<f32, 4>, f32, 2, 4, 320, 64, [1 2 3 4]);
+tile_fns!(base_f32, "sse2", Portable<f32, 4>, f32, 2, 4, 320, 64, 2048, [1 2 3 4]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(base_f64, "sse2", Portable<f64, 2>, f64, 2, 4, 256, 32, [1 2 3 4]);
+tile_fns!(base_f64, "sse2", Portable<f64, 2>, f64, 2, 4, 256, 32, 2048, [1 2 3 4]);
 #[cfg(target_arch = "aarch64")]
-tile_fns!(base_f32, "neon", Portable<f32, 4>, f32, 2, 4, 320, 64, [1 2 3 4 5 6 7 8]);
+tile_fns!(base_f32, "neon", Portable<f32, 4>, f32, 2, 4, 320, 64, 2048, [1 2 3 4 5 6 7 8]);
 #[cfg(target_arch = "aarch64")]
-tile_fns!(base_f64, "neon", Portable<f64, 2>, f64, 2, 4, 256, 32, [1 2 3 4 5 6 7 8]);
+tile_fns!(base_f64, "neon", Portable<f64, 2>, f64, 2, 4, 256, 32, 2048, [1 2 3 4 5 6 7 8]);
 
 /// The tiles for `level`.
 pub fn f32_kernels(level: Level) -> &'static Kernels<f32> {

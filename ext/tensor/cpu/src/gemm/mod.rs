@@ -22,8 +22,6 @@ use pack::{SLACK, pack_panel};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Columns of B that are packed at once.
-const NC: usize = 2048;
 /// Below this many multiply-adds one thread works alone: about 10 us.
 const SPLIT_WORK: usize = 1 << 19;
 /// From this many on sleeping threads are woken.

@@ -73,18 +73,21 @@ impl<T: Gemm> Job<T> {
         }
         // A product with a vector waits for memory, not for arithmetic.
         let wake = work >= if m <= 4 { SPLIT_WORK } else { WAKE_WORK };
-        let parts = threads.count() * 2;
-        if m >= parts * kernels.mr / 2 {
-            let size = m.div_ceil(parts).next_multiple_of(kernels.mr);
+        let (count, tiles) = (threads.count(), m.div_ceil(kernels.mr));
+        let parts = count * 2;
+        // Whichever dimension comes out more even; rows where both do.
+        let uneven = |n: usize| n.div_ceil(count) * count * 1000 / n.max(1);
+        if tiles >= count && (panels < count || uneven(tiles) <= uneven(panels)) {
+            let parts = parts.min(tiles);
             // SAFETY: disjoint rows.
-            threads.run_hinted(m.div_ceil(size), wake, &|i| unsafe {
-                self.tiles(kernels, &source, i * size..((i + 1) * size).min(m), 0..panels)
+            threads.run_hinted(parts, wake, &|i| unsafe {
+                self.tiles(kernels, &source, share(i, parts, tiles, kernels.mr, m), 0..panels)
             });
         } else {
-            let size = panels.div_ceil(parts);
+            let parts = parts.min(panels);
             // SAFETY: disjoint columns.
-            threads.run_hinted(panels.div_ceil(size), wake, &|i| unsafe {
-                self.tiles(kernels, &source, 0..m, i * size..((i + 1) * size).min(panels))
+            threads.run_hinted(parts, wake, &|i| unsafe {
+                self.tiles(kernels, &source, 0..m, share(i, parts, panels, 1, panels))
             });
         }
         Ok(())
@@ -155,7 +158,7 @@ impl<T: Gemm> Job<T> {
         let nr = kernels.nr;
         // Blocks of equal depth, so that the last one is not a short one.
         let depth = k.div_ceil(k.div_ceil(kernels.kc));
-        let width = n.min(NC).next_multiple_of(nr);
+        let width = n.min(kernels.nc).next_multiple_of(nr);
         let packed = Scratch::new::<T>(width * depth + SLACK)?;
         let to = SyncPtr(packed.as_ptr::<T>());
         let failed = AtomicBool::new(false);
@@ -196,21 +199,20 @@ impl<T: Gemm> Job<T> {
         let m = self.shape.m;
         let count = threads.count();
         let mr = kernels.mr;
-        // As many blocks for each thread, all of one size.
+        // As many blocks for each thread, of one size or a tile apart.
         // Smaller ones where B stays in the second cache anyway: they even out the threads.
         let near = block.cols * block.kb * size_of::<T>() <= 256 << 10;
         let most = if count > 1 && near { kernels.mc / 2 } else { kernels.mc };
-        let row_blocks = m.div_ceil(most).next_multiple_of(count).min(m.div_ceil(2 * mr));
-        let mc = m.div_ceil(row_blocks).next_multiple_of(mr);
-        let row_blocks = m.div_ceil(mc);
+        let tiles = m.div_ceil(mr);
+        let row_blocks = m.div_ceil(most).next_multiple_of(count).min(tiles.div_ceil(2));
         // Few rows are cut along the columns too; A is then packed once per part.
         let parts = if row_blocks >= 2 * count { 1 } else { (2 * count).div_ceil(row_blocks) };
         let panels = block.cols.div_ceil(kernels.nr);
         let parts = if count == 1 { 1 } else { parts.min(panels.div_ceil(8)) };
         let per_part = panels.div_ceil(parts);
         threads.run(row_blocks * parts, &|task| {
-            let ic = task / parts * mc;
-            let rows = mc.min(m - ic);
+            let block_rows = share(task / parts, row_blocks, tiles, mr, m);
+            let (ic, rows) = (block_rows.start, block_rows.len());
             let first = task % parts * per_part;
             let range = first..(first + per_part).min(panels);
             let Ok(a) = Scratch::new::<T>(rows.next_multiple_of(mr) * block.kb + SLACK) else {
@@ -248,6 +250,12 @@ impl<T: Gemm> Job<T> {
             }
         });
     }
+}
+
+/// Part `i` of `parts` of `tiles` tiles of `size` elements, of which `n` exist.
+fn share(i: usize, parts: usize, tiles: usize, size: usize, n: usize) -> Range<usize> {
+    let edge = |i: usize| (i * tiles / parts * size).min(n);
+    edge(i)..edge(i + 1)
 }
 
 /// Where the panels of B are.

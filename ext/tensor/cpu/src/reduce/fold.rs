@@ -1,7 +1,7 @@
 //! Reductions that combine elements by an associative operation.
 
 use super::Split;
-use super::kernels::{BLOCK, columns, row};
+use super::kernels::{BLOCK, columns, row, short_rows};
 use crate::convert;
 use crate::copy;
 use crate::ptr::SyncPtr;
@@ -89,6 +89,24 @@ pub unsafe fn fold<F: Fold>(
         && length > 0;
     if by_columns {
         return fold_columns::<F>(threads, split, src, &store);
+    }
+    let run = split.reduced.outer().is_empty() && split.reduced.inner_strides[1] == 1;
+    if let Some(action) = F::FLOAT32
+        && run
+        && (1..=BLOCK).contains(&length)
+        && (dtype, out_dtype) == (DType::F32, DType::F32)
+    {
+        threads.split(outputs, (CHUNK / length).max(1), |range| {
+            let mut i = range.start;
+            split.kept.runs(range, |at, n| {
+                let x = src.ptr.get().cast::<f32>().wrapping_offset(at[1]).cast_const();
+                let (step, out) = (split.kept.inner_strides[1], to.get().cast::<f32>());
+                // SAFETY: the rows lie inside the input; `out` has room for each output.
+                unsafe { short_rows(action, x, step, length, n, out.add(i)) };
+                i += n;
+            });
+        });
+        return Ok(());
     }
     let chunks = length.div_ceil(CHUNK).max(1);
     if chunks == 1 {

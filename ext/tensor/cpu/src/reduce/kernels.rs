@@ -2,7 +2,7 @@
 
 use super::fold::Fold;
 use crate::isa::{Isa, Kernel, dispatch};
-use crate::simd::fold_row_f32;
+use crate::simd::{Action, fold_row_f32};
 
 /// Elements that are folded in lanes before their total goes into the wide accumulator.
 pub const BLOCK: usize = 1024;
@@ -58,6 +58,56 @@ impl<F: Fold> Row<F> {
             half /= 2;
         }
         F::widen(acc[0])
+    }
+}
+
+/// Folds `count` rows of `n` contiguous float32 numbers that begin `step` apart, one result each.
+///
+/// # Safety
+/// `x` covers the rows, `out` has room for `count` numbers.
+pub unsafe fn short_rows(
+    action: Action,
+    x: *const f32,
+    step: isize,
+    n: usize,
+    count: usize,
+    out: *mut f32,
+) {
+    dispatch(ShortRows { action, x, step, n, count, out });
+}
+
+struct ShortRows {
+    action: Action,
+    x: *const f32,
+    step: isize,
+    n: usize,
+    count: usize,
+    out: *mut f32,
+}
+
+impl Kernel for ShortRows {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let ShortRows { action, x, step, n, count, out } = self;
+        // The action is decided outside the loop over rows.
+        macro_rules! rows {
+            ($($action:ident)*) => {
+                match action {
+                    $(Action::$action => {
+                        for i in 0..count {
+                            // SAFETY: the caller of `short_rows` vouches for the rows and the
+                            // room; `run` is compiled for `I`.
+                            unsafe {
+                                let row = x.offset(i as isize * step);
+                                *out.add(i) = fold_row_f32::<I>(Action::$action, row, n);
+                            }
+                        }
+                    })*
+                }
+            };
+        }
+        rows!(Add Mul Max Min)
     }
 }
 
