@@ -9,8 +9,11 @@
 //! A runtime belongs to the thread that made it. The binary `mlrun` is a thin user of this
 //! library; nothing here ends the process, prints, or installs signal handlers.
 
+mod array_buffers;
+mod budget;
 pub mod cli;
 mod error;
+mod heap_guard;
 mod loader;
 mod memory;
 mod report;

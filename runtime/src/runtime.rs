@@ -16,7 +16,10 @@ use mlrun_globals::Exit;
 use mlrun_globals::ProcessState;
 use mlrun_globals::TensorOptions;
 
+use crate::array_buffers;
+use crate::budget;
 use crate::error::Error;
+use crate::heap_guard::HeapGuard;
 use crate::loader::CacheDir;
 use crate::loader::Loader;
 use crate::loader::Ownership;
@@ -38,6 +41,12 @@ pub struct RuntimeOptions {
     pub seed: Option<u64>,
     /// Whether tensors are released at their last use.
     pub ownership: Ownership,
+    /// Bytes of tensors that may be live at once; `None`: nine tenths of the memory that the
+    /// machine or the control group has. Scripts can change it (`setMemoryLimit`).
+    pub memory_limit: Option<u64>,
+    /// Bytes of JavaScript objects, apart from tensors; a script that needs more ends with
+    /// [`Error::Uncaught`]. `None`: a quarter of the memory, at most 4 GiB.
+    pub heap_limit: Option<usize>,
 }
 
 /// A JavaScript isolate. Not `Send`: it stays on the thread that made it.
@@ -45,6 +54,7 @@ pub struct Runtime {
     js: JsRuntime,
     event_loop: tokio::runtime::Runtime,
     loader: Rc<Loader>,
+    heap_guard: HeapGuard,
 }
 
 impl Runtime {
@@ -63,6 +73,7 @@ impl Runtime {
         static FLAGS: Once = Once::new();
         FLAGS.call_once(|| v8::V8::set_flags_from_string(memory::V8_FLAGS));
         let loader = Rc::new(Loader::new(&options.cache, options.ownership));
+        let heap_limit = options.heap_limit.unwrap_or_else(budget::default_heap_limit);
         let mut js = {
             // V8 posts delayed tasks to the event loop that is current when the isolate is made.
             let _entered = event_loop.enter();
@@ -75,6 +86,7 @@ impl Runtime {
                         seed: options.seed,
                         verify: options.ownership == Ownership::Verify,
                         texts: Some(loader.clone()),
+                        memory_limit: options.memory_limit.or_else(budget::default_tensor_limit),
                         pacer: Some(Rc::new(Pace::default())),
                     },
                 }),
@@ -82,13 +94,19 @@ impl Runtime {
                 residual_lazy_js_sources: snapshot::lazy_js(),
                 residual_lazy_esm_sources: snapshot::lazy_esm(),
                 is_main: true,
+                create_params: Some(
+                    v8::CreateParams::default()
+                        .heap_limits(0, heap_limit)
+                        .array_buffer_allocator(array_buffers::allocator(budget::array_limit())),
+                ),
                 ..Default::default()
             })
             .map_err(Error::Isolate)?
         };
         js.v8_isolate().set_prepare_stack_trace_callback(report::prepare_stack_trace);
         start_globals(&mut js)?;
-        Ok(Self { js, event_loop, loader })
+        let heap_guard = HeapGuard::new(&mut js, heap_limit);
+        Ok(Self { js, event_loop, loader, heap_guard })
     }
 
     /// Runs a file as the main module, until the event loop has nothing left to do.
@@ -153,6 +171,9 @@ impl Runtime {
             js.run_event_loop(PollEventLoopOptions::default()).await?;
             evaluated.await
         });
+        if self.heap_guard.ended(&mut self.js) {
+            return Err(Error::Uncaught(Box::new(Report::message(self.heap_guard.message()))));
+        }
         let exit = self.exit();
         if exit.requested {
             self.js.v8_isolate().cancel_terminate_execution();

@@ -28,6 +28,8 @@ pub struct TensorOptions {
     pub verify: bool,
     /// What the user wrote for functions that the ownership pass changed.
     pub texts: Option<Rc<dyn FunctionTexts>>,
+    /// Bytes of tensors that may be live at once; `None`: as many as the system gives.
+    pub memory_limit: Option<u64>,
     /// Decides when the collector runs; `None`: never on its own.
     pub pacer: Option<Rc<dyn Pacer>>,
 }
@@ -81,6 +83,9 @@ pub struct TensorState {
 impl TensorState {
     pub fn new(options: TensorOptions) -> TensorState {
         let pool = Arc::new(HostPool::new());
+        if let Some(bytes) = options.memory_limit {
+            pool.account.set_limit(bytes);
+        }
         let backend = Arc::new(match options.threads {
             Some(n) => CpuBackend::new(n.get()),
             None => CpuBackend::for_machine(),

@@ -28,6 +28,7 @@ use crate::Exit;
 use crate::Ownership;
 use crate::Runtime;
 use crate::RuntimeOptions;
+use crate::budget::Size;
 
 const FAILURE: i32 = 1;
 
@@ -60,6 +61,12 @@ struct RuntimeArgs {
     /// Make every use of a tensor after its release an error that names the release
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "all")]
     verify_ownership: Option<String>,
+    /// Most bytes of tensors at once, such as 512MB or 2GB [default: 90 % of the memory]
+    #[arg(long, value_name = "SIZE")]
+    memory_limit: Option<Size>,
+    /// Most bytes of JavaScript objects [default: 25 % of the memory, at most 4GB]
+    #[arg(long, value_name = "SIZE")]
+    heap_limit: Option<Size>,
     #[command(flatten)]
     planned: PlannedArgs,
 }
@@ -82,8 +89,6 @@ impl RuntimeArgs {
 #[derive(Debug, Args)]
 struct PlannedArgs {
     #[arg(long, hide = true)]
-    memory_limit: Option<String>,
-    #[arg(long, hide = true)]
     device: Option<String>,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     memory_report: Option<String>,
@@ -97,7 +102,6 @@ impl PlannedArgs {
     /// The first of these options that was given.
     fn given(&self) -> Option<&'static str> {
         let options = [
-            ("--memory-limit", self.memory_limit.is_some()),
             ("--device", self.device.is_some()),
             ("--memory-report", self.memory_report.is_some()),
             ("--trace-leaks", self.trace_leaks),
@@ -154,6 +158,11 @@ fn execute(cli: Cli) -> i32 {
         cache: CacheDir::PerUser,
         threads: cli.runtime.threads,
         seed: cli.runtime.seed,
+        memory_limit: cli.runtime.memory_limit.map(|size| size.0),
+        heap_limit: cli
+            .runtime
+            .heap_limit
+            .map(|size| usize::try_from(size.0).unwrap_or(usize::MAX)),
     };
     match cli.command {
         Some(Command::Run(words)) => match run::Program::parse(words) {
@@ -234,7 +243,6 @@ mod tests {
     #[test]
     fn planned_options_are_refused() {
         let cases: &[&[&str]] = &[
-            &["--memory-limit", "2GB"],
             &["--device", "gpu"],
             &["--memory-report"],
             &["--memory-report=x.html"],

@@ -1,0 +1,2 @@
+// The whole allocation happens inside one builtin.
+Array.from({ length: 1e9 }, (_, i) => ({ i }));

@@ -1,0 +1,2 @@
+const list = [];
+for (;;) list.push({});
