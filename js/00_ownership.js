@@ -127,6 +127,8 @@ class Stamp extends Given {
   #shared = false;
   /** How often it was handed out and not claimed yet: what it held then others may have seen. */
   #flights = 0;
+  /** It may hold a value with a count. */
+  #holds = false;
   /** It may hold containers. */
   #deep = false;
   /** An array with properties that are no elements. */
@@ -153,7 +155,13 @@ class Stamp extends Given {
     return v.#deep;
   }
   static deepen(v) {
-    v.#deep = true;
+    v.#deep = v.#holds = true;
+  }
+  static holds(v) {
+    return v.#holds;
+  }
+  static keep(v) {
+    v.#holds = true;
   }
   static share(v) {
     v.#shared = true;
@@ -429,6 +437,7 @@ export function lit(v) {
   children(v, (child) => {
     if (!counted(child)) return;
     retain(child);
+    Stamp.keep(v);
     if (isContainer(child)) Stamp.deepen(v);
   });
   return v;
@@ -530,6 +539,10 @@ export function swap(v, old) {
 /** Just before `o[key] = v`: takes a count of `v`, gives up that of the old value. */
 export function store(o, key, v) {
   if (typeof o !== "object" || o === null || !counted(o) || !Stamp.has(o)) return share(v);
+  // Nothing to give up, nothing to take, and no code to run: what is counted has data properties.
+  if (!Stamp.holds(o) && typeof v !== "function" && !counted(v) && typeof key !== "object" && hasOwn(o, key)) {
+    return v;
+  }
   const property = typeof key === "object" ? undefined : getOwnPropertyDescriptor(o, key);
   if (property === undefined) {
     // An accessor on the prototype would be a call.
@@ -558,6 +571,7 @@ export function store(o, key, v) {
 function taken(container, v) {
   if (!counted(v)) return;
   retain(v);
+  Stamp.keep(container);
   if (isContainer(v)) Stamp.deepen(container);
 }
 
@@ -834,8 +848,15 @@ const ordinary = (v) => isArray(v) && !Stamp.isFlying(v) && getPrototypeOf(v) ==
   A.constructor === Array;
 
 /** A method of a receiver that may be counted: `askFetched` for builtins that are known. */
-export function askOn(f, text, receiver, ...operands) {
+export function askOn(f, text, receiver, a, b) {
   transfer = frame = undefined;
+  const n = arguments.length;
+  if (n > 5 || isArray(receiver)) return apply(askOnAll, undefined, arguments);
+  if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
+  return n < 5 ? ask(f, receiver, a) : ask(f, receiver, a, b);
+}
+
+function askOnAll(f, text, receiver, ...operands) {
   const last = operands[operands.length - 1];
   if (typeof f === "function" && counted(receiver) && Stamp.has(receiver) && ordinary(receiver)) {
     const effect = arrays.get(f);
@@ -857,8 +878,9 @@ const seen = new SafeSet([
 ]);
 
 /** `askOn` where nobody counts the result: for methods whose result needs no counting. */
-export function askSeen(f, text, receiver, ...operands) {
-  return seen.has(f) ? askOn(f, text, receiver, ...operands) : askFetched(f, text, receiver, ...operands);
+export function askSeen(f, text, receiver) {
+  if (isArray(receiver) && seen.has(f)) return apply(askOn, undefined, arguments);
+  return apply(askFetched, undefined, arguments);
 }
 
 /** `askOn` for a call without operands. */
@@ -878,20 +900,41 @@ export function keeps(f, confined) {
 }
 
 /** Operands of a call of `f`; gives the last one. */
-export function ask(f, ...operands) {
+export function ask(f, a, b, c) {
+  // No list for few operands: programs consist of such calls.
+  const n = arguments.length;
+  if (n > 4) return apply(askAll, undefined, arguments);
+  if ((counted(a) || (n > 2 && counted(b)) || (n > 3 && counted(c))) && keepsOperands(f)) {
+    share(a);
+    share(b);
+    share(c);
+  }
+  return n < 3 ? a : n < 4 ? b : c;
+}
+
+const keepsOperands = (f) => !lookers.has(f) && !compiled(f);
+
+function askAll(f, ...operands) {
   for (let i = 0; i < operands.length; i++) {
     if (!counted(operands[i])) continue;
-    if (!lookers.has(f) && !compiled(f)) shareAll(operands);
+    if (keepsOperands(f)) shareAll(operands);
     break;
   }
   return operands[operands.length - 1];
 }
 
 /** Like `ask` for a callee that was fetched before the operands. */
-export function askFetched(f, text, ...operands) {
+export function askFetched(f, text, a, b, c) {
   if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
-  return ask(f, ...operands);
+  switch (arguments.length) {
+    case 3: return ask(f, a);
+    case 4: return ask(f, a, b);
+    case 5: return ask(f, a, b, c);
+    default: return apply(askFetchedAll, undefined, arguments);
+  }
 }
+
+const askFetchedAll = (f, text, ...operands) => askAll(f, ...operands);
 
 /** Like `askFetched` where there are no operands but perhaps a receiver; gives `f`. */
 export function fn(f, text, receiver) {

@@ -40,6 +40,6 @@ for (const name of readdirSync(new URL("programs", import.meta.url)).sort()) {
   const ratio = median(times[1]) / median(times[0]);
   product *= ratio;
   count++;
-  console.log(`${name.padEnd(16)} ${ratio.toFixed(2)}x  (plain ${median(times[0]).toFixed(1)} ms)`);
+  console.log(`${name.padEnd(16)} ${ratio.toFixed(2)}x  (plain ${median(times[0]).toFixed(1)} ms, compiled ${median(times[1]).toFixed(1)} ms)`);
 }
 console.log(`geometric mean   ${(product ** (1 / count)).toFixed(2)}x`);

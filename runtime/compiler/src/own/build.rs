@@ -1187,6 +1187,20 @@ fn callee_text(e: &Expression<'_>) -> String {
         Expression::Super(_) => "super".to_owned(),
         Expression::ParenthesizedExpression(p) => callee_text(&p.expression),
         Expression::CallExpression(c) => format!("{}(...)", callee_text(&c.callee)),
+        Expression::LogicalExpression(l) => {
+            let left = callee_text(&l.left);
+            // V8 takes a row of one operator as one expression.
+            let left = match &l.left {
+                Expression::LogicalExpression(inner) if inner.operator == l.operator => {
+                    left[1..left.len() - 1].to_owned()
+                }
+                _ => left,
+            };
+            format!("({left} {} {})", l.operator.as_str(), callee_text(&l.right))
+        }
+        Expression::NumericLiteral(n) => n.raw.map_or_else(String::new, |r| r.to_string()),
+        Expression::StringLiteral(s) => format!("\"{}\"", s.value),
+        Expression::NullLiteral(_) => "null".to_owned(),
         Expression::StaticMemberExpression(m) if m.object.is_super() => {
             format!("(intermediate value).{}", m.property.name)
         }

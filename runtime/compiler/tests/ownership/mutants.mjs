@@ -7,7 +7,7 @@ export const mutants = {
   "claims without asking about the callee": { runtime: [["  if (v === register && compiled(f)) {\n    claimed();\n  } else {", "  if (v === register) {\n    claimed();\n  } else {"]] },
   "claims every result": { runtime: [["  if (v === register && compiled(f)) {\n    claimed();\n  } else {", "  if (v !== undefined) {\n    claimed();\n  } else {"]] },
   "borrowed operands are not held": { runtime: [["export function hold(v) {", "export function hold(v) { return v;"]] },
-  "operands of unknown callees are not shared": { runtime: [["!compiled(f)) shareAll(operands);", "false) shareAll(operands);"]] },
+  "operands of unknown callees are not shared": { runtime: [["!lookers.has(f) && !compiled(f);", "false;"]] },
   "every function counts as compiled": { runtime: [["if (typeof f !== \"function\") return false;", "return typeof f === \"function\";"]] },
   "stores do not retain": { runtime: [["  if (!counted(v)) return;\n  retain(v);", "  if (!counted(v)) return;"]] },
   "stores into uncounted places do not share": { runtime: [["!Stamp.has(o)) return share(v);", "!Stamp.has(o)) return v;"]] },
@@ -48,5 +48,4 @@ export const mutants = {
   "a finally gives up what is returned": { emitted: [[/\$own\.again\(/g, "$own.drop("]] },
   "a field's first value has no count": { emitted: [[/\$own\.field\(\$own\.lend\((\w+)\)\)/g, "$1"]] },
   "any generator is driven": { runtime: [["if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {", "if (untouched(v) !== undefined) {"]] },
-  "unclaimed values are kept without a count": { emitted: [[/v = \$own\.hold\(/g, "v = ("]] },
 };
