@@ -1,6 +1,6 @@
 // A tensor as text, in the manner of PyTorch's print: at most 1,000 elements, else the edges.
 
-import { addMethods, isTensor } from "ext:mlrun_tensor/00_handle.js";
+import { addMethods, isTensor, Tensor } from "ext:mlrun_tensor/00_handle.js";
 import { concat } from "ext:mlrun_tensor/00_shape.js";
 
 const PRECISION = 4;
@@ -103,18 +103,20 @@ function inspected(t) {
   return isTensor(t) ? (t.isDisposed ? "tensor(disposed)" : format(t)) : "Tensor {}";
 }
 
+/** Makes `print(value)` what console.log shows of a class's values; inside others it is indented. */
+export function shownBy(prototype, print) {
+  const show = function (_, context) {
+    return print(this).replaceAll("\n", `\n${" ".repeat(context?.indentationLvl ?? 0)}`);
+  };
+  for (const name of ["Deno.customInspect", "Deno.privateCustomInspect", "nodejs.util.inspect.custom"]) {
+    Object.defineProperty(prototype, Symbol.for(name), { value: show, writable: true, configurable: true, enumerable: false });
+  }
+}
+
+shownBy(Tensor.prototype, inspected);
 addMethods({
   toString() {
     return format(this);
-  },
-  [Symbol.for("Deno.customInspect")]() {
-    return inspected(this);
-  },
-  [Symbol.for("Deno.privateCustomInspect")]() {
-    return inspected(this);
-  },
-  [Symbol.for("nodejs.util.inspect.custom")]() {
-    return inspected(this);
   },
   get [Symbol.toStringTag]() {
     return "Tensor";

@@ -367,7 +367,7 @@ addMethods({
   [Symbol.toPrimitive](hint) {
     if (hint === "string") return this.toString();
     if (this.ndim !== 0) {
-      throw new TypeError(`a tensor of shape [${this.shape.join(", ")}] is no number, only a 0-d tensor is`);
+      throw new TypeError(`a tensor of shape [${this.shape.join(", ")}] is no number, only a 0-d tensor is; compute with methods such as add(x) and gt(x)`);
     }
     return this.item();
   },

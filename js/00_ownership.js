@@ -699,7 +699,26 @@ export function drive(v, f, awaits) {
     const fits = awaits ? next !== undefined : next === Generator.next;
     if (fits && (awaits === false || next !== nexts.get(Generator))) return new Driver(v, next);
   }
-  return awaits ? share(v) : spread(v);
+  const held = awaits ? share(v) : spread(v);
+  return driveOwn(held, awaits) ?? held;
+}
+
+/** A driver for an object that a compiled generator of its own iterates, such as a DataLoader. */
+function driveOwn(v, awaits) {
+  if (isArray(v)) return undefined;
+  const f = property(v, awaits ? Symbol.asyncIterator : Symbol.iterator);
+  if (!yields(f)) return undefined;
+  const next = originalNext(value(f, "prototype"));
+  if (next === undefined || awaits !== (next !== nexts.get(Generator))) return undefined;
+  return new Driver(apply(f, v, []), next);
+}
+
+/** What reading `o[key]` gives where that runs no code, else undefined. */
+function property(o, key) {
+  for (; plainObject(o); o = getPrototypeOf(o)) {
+    if (hasOwn(o, key)) return value(o, key);
+  }
+  return undefined;
 }
 
 /** The variables of the loop have what was yielded. */

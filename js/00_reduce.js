@@ -44,6 +44,15 @@ function extreme(name) {
   }[name];
 }
 
+/** Whether a bound of clamp was given; anything but a number or a tensor is an error. */
+function bound(name, value) {
+  if (value === undefined || value === null) return false;
+  if (typeof value !== "number" && !isTensor(value)) {
+    throw new TypeError(`clamp: ${name} must be a number or a tensor, got ${describe(value)}`);
+  }
+  return true;
+}
+
 addMethods({
   sum: reduction("sum"),
   mean: reduction("mean"),
@@ -121,10 +130,11 @@ addMethods({
   },
   /** Values below min become min, above max become max; either may be left out. */
   clamp(min, max) {
-    if (min === undefined && max === undefined) throw new TypeError("clamp: expected min, max or both");
+    const below = bound("min", min), above = bound("max", max);
+    if (!below && !above) throw new TypeError("clamp: expected min, max or both");
     let t = this;
-    if (min !== undefined && min !== null) t = isTensor(min) ? t.maximum(min) : call("clampBelow", [t], [min]);
-    if (max !== undefined && max !== null) t = isTensor(max) ? t.minimum(max) : call("clampAbove", [t], [max]);
+    if (below) t = isTensor(min) ? t.maximum(min) : call("clampBelow", [t], [min]);
+    if (above) t = isTensor(max) ? t.minimum(max) : call("clampAbove", [t], [max]);
     return t;
   },
 });

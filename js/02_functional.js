@@ -4,6 +4,7 @@
 // their attributes. A layer with nothing to do (dropout outside training) gives a new handle on
 // its input, never the argument itself, so that whoever owns the result may release it.
 
+import { core } from "ext:core/mod.js";
 import { addMethods, alias, call, describe, integer, integers, list, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 
 const REDUCTIONS = ["none", "mean", "sum"];
@@ -47,6 +48,9 @@ export function linear(x, weight, bias) {
       `linear: got input [${x.shape.join(", ")}] and weight [${weight.shape.join(", ")}], expected an input of ` +
         `${weight.shape[1]} in the last dimension`,
     );
+  }
+  if (x.dtype !== weight.dtype) {
+    throw new TypeError(`linear: got an input of ${x.dtype} and a weight of ${weight.dtype}, expected equal dtypes; convert one with to(...)`);
   }
   const y = call("matmul", [x, weight.T], []);
   return optional("linear", "bias", bias) ? y.add(bias) : y;
@@ -103,10 +107,21 @@ export function nllLoss(input, target, given) {
   return call("nllLoss", args, attrs);
 }
 
+let warned = false;
+
+/** As PyTorch does: `[n, 1]` against `[n]` gives a mean over n x n pairs, which nobody wants. */
+function warnOfBroadcast(op, input, target) {
+  if (warned || target.length === 0 || (input.length === target.length && input.every((n, i) => n === target[i]))) return;
+  warned = true;
+  core.print(`warning: ${op}: input [${input.join(", ")}] and target [${target.join(", ")}] differ and are broadcast; is that meant?\n`, true);
+}
+
 function ofPair(op, a, b, given, more = []) {
   const opts = options(op, given, ["weight", "reduction", ...more.map(([name]) => name)]);
   const attrs = [reductionOption(op, opts.reduction), ...more.map(([name, value]) => numberArg(op, name, opts[name] ?? value))];
-  return call(op, [tensorArg(op, "input", a), tensorArg(op, "target", b), optional(op, "weight", opts.weight)], attrs);
+  const y = call(op, [tensorArg(op, "input", a), tensorArg(op, "target", b), optional(op, "weight", opts.weight)], attrs);
+  warnOfBroadcast(op, a.shape, b.shape);
+  return y;
 }
 
 export const mseLoss = (input, target, given) => ofPair("mseLoss", input, target, given);
@@ -283,6 +298,13 @@ addMethods({
   /** As nn.functional's pad. */
   pad(paddings, given) {
     return pad(this, paddings, given);
+  },
+  /** As nn.functional's softmax and logSoftmax. */
+  softmax(dim) {
+    return softmax(this, dim);
+  },
+  logSoftmax(dim) {
+    return logSoftmax(this, dim);
   },
 });
 

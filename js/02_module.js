@@ -5,6 +5,7 @@
 // Not here: layers (02_layers.js and its neighbours), first values (02_init.js).
 
 import { describe, isTensor, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 
 const parameters = new WeakSet();
@@ -63,19 +64,33 @@ function contents(module) {
 }
 
 /**
- * Calls `visit(path, module)` for a module and all below it, parents first. Without `again` a
- * module that stands at two places comes once; with it, at each, but never below itself.
+ * Pairs of path and module for a module and all below it, parents first. Without `again` a module
+ * that stands at two places comes once; with it, at each, but never below itself.
  */
-function walk(module, visit, { again = false } = {}) {
-  const open = new Set();
+function below(module, { again = false } = {}) {
+  const open = new Set(), found = [];
   const enter = (path, m) => {
     if (open.has(m)) return;
     open.add(m);
-    visit(path, m);
-    for (const [name, child] of contents(m).children) enter(path === "" ? name : `${path}.${name}`, child);
+    found.push([path, m]);
+    for (const [name, child] of contents(m).children) enter(join(path, name), child);
     if (again) open.delete(m);
   };
   enter("", module);
+  return found;
+}
+
+/** Pairs of name and tensor of one kind, a shared one once. */
+function tensorsBelow(module, kind) {
+  const out = [], seen = new Set();
+  for (const [path, m] of below(module)) {
+    for (const [name, t] of contents(m)[kind]) {
+      if (seen.has(t)) continue;
+      seen.add(t);
+      out.push([join(path, name), t]);
+    }
+  }
+  return out;
 }
 
 const join = (path, name) => (path === "" ? name : `${path}.${name}`);
@@ -117,39 +132,21 @@ export class Module {
 
   /** Pairs of name and parameter, such as `["layers.0.weight", t]`; a shared one comes once. */
   namedParameters() {
-    const out = [], seen = new Set();
-    walk(this, (path, m) => {
-      for (const [name, t] of contents(m).parameters) {
-        if (seen.has(t)) continue;
-        seen.add(t);
-        out.push([join(path, name), t]);
-      }
-    });
-    return out;
+    return tensorsBelow(this, "parameters");
   }
   parameters() {
     return this.namedParameters().map(([, t]) => t);
   }
   /** Pairs of name and buffer; a shared one comes once. */
   namedBuffers() {
-    const out = [], seen = new Set();
-    walk(this, (path, m) => {
-      for (const [name, t] of contents(m).buffers) {
-        if (seen.has(t)) continue;
-        seen.add(t);
-        out.push([join(path, name), t]);
-      }
-    });
-    return out;
+    return tensorsBelow(this, "buffers");
   }
   buffers() {
     return this.namedBuffers().map(([, t]) => t);
   }
   /** Pairs of path and module: this one under "", then all below it, each once. */
   namedModules() {
-    const out = [];
-    walk(this, (path, m) => out.push([path, m]));
-    return out;
+    return below(this);
   }
   modules() {
     return this.namedModules().map(([, m]) => m);
@@ -172,11 +169,11 @@ export class Module {
   /** Parameters and buffers by PyTorch's names; they share memory with the model. */
   stateDict() {
     const out = {};
-    walk(this, (path, m) => {
+    for (const [path, m] of below(this, { again: true })) {
       const { parameters: own, buffers } = contents(m);
       for (const [name, t] of own) out[join(path, name)] = t.detach();
       for (const [name, t, , key] of buffers) if (!m.#volatile?.has(key)) out[join(path, name)] = t.detach();
-    }, { again: true });
+    }
     return out;
   }
 
@@ -190,9 +187,16 @@ export class Module {
       throw new TypeError(`loadStateDict: expected an object of tensors by name, got ${describe(state)}`);
     }
     const own = this.stateDict();
-    const missing = Object.keys(own).filter((k) => !Object.hasOwn(state, k));
-    const unexpected = Object.keys(state).filter((k) => !Object.hasOwn(own, k));
-    const wrong = Object.keys(own).filter((k) => Object.hasOwn(state, k)).map((k) => misfit(k, own[k], state[k])).filter(Boolean);
+    const wanted = Object.keys(own), got = Object.keys(state);
+    const there = new Set(got), known = new Set(wanted);
+    const missing = wanted.filter((k) => !there.has(k));
+    const unexpected = got.filter((k) => !known.has(k));
+    const common = wanted.filter((k) => there.has(k));
+    const wrong = [];
+    for (const k of common) {
+      const problem = misfit(k, own[k], state[k]);
+      if (problem !== null) wrong.push(problem);
+    }
     const problems = [];
     if (strict && missing.length > 0) problems.push(`missing: ${missing.join(", ")}`);
     if (strict && unexpected.length > 0) problems.push(`unexpected: ${unexpected.join(", ")}`);
@@ -201,16 +205,14 @@ export class Module {
       throw new RangeError(`loadStateDict: the state does not fit ${this.constructor.name}\n  ${problems.join("\n  ")}`);
     }
     noGrad(() => {
-      for (const key of Object.keys(own)) if (Object.hasOwn(state, key)) own[key].copy_(state[key]);
+      for (const k of common) own[k].copy_(state[k]);
     });
     return { missing, unexpected };
   }
 
   /** Training mode for this module and all below it: dropout drops, batch norm measures. */
   train(on = true) {
-    walk(this, (_, m) => {
-      m.training = !!on;
-    });
+    for (const [, m] of below(this)) m.training = !!on;
     return this;
   }
   eval() {
@@ -281,15 +283,6 @@ export class Module {
   toString() {
     return printed(this);
   }
-  [Symbol.for("Deno.customInspect")]() {
-    return printed(this);
-  }
-  [Symbol.for("Deno.privateCustomInspect")]() {
-    return printed(this);
-  }
-  [Symbol.for("nodejs.util.inspect.custom")]() {
-    return printed(this);
-  }
 }
 
 function misfit(key, own, value) {
@@ -305,7 +298,7 @@ function convert(module, dtype) {
     throw new TypeError(`Module.to: a model's dtype is one of ${FLOATING.join(", ")}, got ${dtype}`);
   }
   const made = new Map();
-  walk(module, (_, m) => {
+  for (const [, m] of below(module)) {
     const { parameters: own, buffers } = contents(m);
     for (const [, t, holder, key] of own) {
       if (t.dtype === dtype || !FLOATING.includes(t.dtype)) continue;
@@ -317,7 +310,7 @@ function convert(module, dtype) {
       if (!made.has(t)) made.set(t, t.detach().to(dtype));
       holder[key] = made.get(t);
     }
-  });
+  }
 }
 
 /** Puts a forward that runs hooks before the module's own, only while there are hooks. */
@@ -349,6 +342,8 @@ function hookForward(module) {
 }
 
 // ---- Printing, in the manner of PyTorch.
+
+shownBy(Module.prototype, printed);
 
 const indented = (text) => text.replaceAll("\n", "\n  ");
 
@@ -390,10 +385,10 @@ function pathOf(layer) {
   let best = "", size = -1;
   for (const root of ops.op_tensor_noted_modules()) {
     let path = null, n = 0;
-    walk(root, (p, m) => {
+    for (const [p, m] of below(root)) {
       n++;
       if (m === layer) path ??= p;
-    });
+    }
     if (path !== null && n > size) [best, size] = [path, n];
   }
   return best;

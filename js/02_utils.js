@@ -7,7 +7,10 @@ import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 
 function parameterList(op, parameters) {
   const list = isTensor(parameters) ? [parameters] : typeof parameters?.[Symbol.iterator] === "function" ? [...parameters] : null;
-  if (list === null) throw new TypeError(`${op}: expected parameters, got ${describe(parameters)}`);
+  if (list === null) {
+    const hint = typeof parameters?.parameters === "function" ? ", pass its parameters()" : "";
+    throw new TypeError(`${op}: expected parameters, got ${describe(parameters)}${hint}`);
+  }
   list.forEach((p, i) => tensorArg(op, `parameter ${i}`, p));
   return list;
 }

@@ -4,6 +4,7 @@
 // of settings and `params`, which schedules and programs may change between steps.
 
 import { callNone, describe, isTensor, keep, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { full, zerosLike } from "ext:mlrun_tensor/00_make.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 import { Module } from "ext:mlrun_tensor/02_module.js";
@@ -15,7 +16,7 @@ export { lr };
 const CALL = 3500;
 
 /** A number setting, checked under its name. */
-export function numberOption(op, name, value, low = 0, high = Infinity) {
+function numberOption(op, name, value, low = 0, high = Infinity) {
   if (typeof value !== "number" || !(value >= low) || value > high) {
     const range = high === Infinity ? `of at least ${low}` : `from ${low} to ${high}`;
     throw new RangeError(`${op}: ${name} must be a number ${range}, got ${describe(value)}`);
@@ -30,11 +31,18 @@ function flagOption(op, name, value) {
 
 const listOf = (values) => (values !== null && typeof values === "object" && !isTensor(values) && values[Symbol.iterator] ? [...values] : []);
 
+/** What stands where parameters should, and what to do about it. */
+function misused(value) {
+  if (isTensor(value)) return "a tensor, put it into an array";
+  if (value instanceof Module) return `the module ${describe(value)}, pass its parameters()`;
+  return Array.isArray(value) ? "an empty array" : describe(value);
+}
+
 /** Groups as the user gave them: tensors, or objects with `params` and settings of their own. */
 function groupsOf(op, parameters) {
   const list = listOf(parameters);
   if (list.length === 0) {
-    throw new TypeError(`${op}: expected parameters, got ${isTensor(parameters) ? "a tensor, put it into an array" : describe(parameters)}`);
+    throw new TypeError(`${op}: expected parameters, got ${misused(parameters)}`);
   }
   const grouped = list.filter((g) => !isTensor(g) && g !== null && typeof g === "object" && "params" in g);
   if (grouped.length === 0) return [{ params: list }];
@@ -167,6 +175,17 @@ export class Optimizer {
     saved.paramGroups.forEach((g, i) => Object.assign(this.paramGroups[i], g, { params: this.paramGroups[i].params }));
   }
 }
+
+/** Settings by group; of the parameters only how many there are. */
+function printed(optimizer) {
+  if (!Array.isArray(optimizer.paramGroups)) return "Optimizer {}";
+  const lines = optimizer.paramGroups.map(({ params, ...settings }, i) => {
+    const all = Object.entries(settings).map(([k, v]) => `${k}=${Array.isArray(v) ? `[${v.join(", ")}]` : v}`);
+    return `  (${i}): ${[`${params.length} parameters`, ...all].join(", ")}\n`;
+  });
+  return `${optimizer.constructor.name}(\n${lines.join("")})`;
+}
+shownBy(Optimizer.prototype, printed);
 
 function copied(op, saved, p, at) {
   const out = {};

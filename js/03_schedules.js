@@ -15,7 +15,7 @@ function countArg(op, name, v) {
   return v;
 }
 
-class Schedule {
+export class Schedule {
   constructor(op, optimizer) {
     if (!Array.isArray(optimizer?.paramGroups)) throw new TypeError(`${op}: expected an optimizer, got ${describe(optimizer)}`);
     this.optimizer = optimizer;

@@ -3,7 +3,8 @@
 // Calls are synchronous, so that they work in any function; `await` in front of one does no
 // harm. Deliberately not here: formats (ext/tensor/io).
 
-import { afterCollection, describe, idOf, isTensor, make, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { afterCollection, countedRecord, describe, idOf, isTensor, make, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { setOwn } from "ext:mlrun_tensor/00_json.js";
 
 /** The path of a string or a file: URL. */
 function fileArg(op, file) {
@@ -25,8 +26,10 @@ function namedTensors(op, tensors) {
     throw new TypeError(`${op}: tensors must be an object of tensors, got ${describe(tensors)}`);
   }
   const names = [], ids = [];
-  for (const [name, t] of tensors instanceof Map ? tensors : Object.entries(tensors)) {
+  const all = tensors instanceof Map ? tensors.keys() : Object.keys(tensors);
+  for (const name of all) {
     if (typeof name !== "string") throw new TypeError(`${op}: names must be strings, got ${describe(name)}`);
+    const t = tensors instanceof Map ? tensors.get(name) : tensors[name];
     ids.push(idOf(tensorArg(op, JSON.stringify(name), t)));
     names.push(name);
   }
@@ -55,10 +58,9 @@ function load(format, file, names) {
 function loadNamed(format, file, given) {
   const op = `io.load${format}`;
   const names = namesOption(op, options(op, given, ["names"]).names);
-  const out = [];
-  for (const [name, id] of load(format, fileArg(op, file), names)) out.push([name, make(id)]);
-  // Own properties for every name, "__proto__" too.
-  return Object.fromEntries(out);
+  const out = countedRecord();
+  for (const [name, id] of load(format, fileArg(op, file), names)) setOwn(out, name, make(id));
+  return out;
 }
 
 /** Tensors by name out of a safetensors file; with `names` only these are read. */

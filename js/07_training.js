@@ -1,6 +1,7 @@
 // Comforts of a training script: progress lines, a summary of a model, turns of the event loop.
 
 import { describe, isTensor, options } from "ext:mlrun_tensor/00_handle.js";
+import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { zeros } from "ext:mlrun_tensor/00_make.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 import { Module } from "ext:mlrun_tensor/02_module.js";
@@ -168,16 +169,8 @@ class Summary {
     return [lines[0], rule, ...lines.slice(1), rule, `${grouped(this.totalParameters)} parameters, ${grouped(this.trainableParameters)} of them trained, ` +
       `${grouped(this.parameterBytes)} bytes`].join("\n");
   }
-  [Symbol.for("Deno.customInspect")]() {
-    return this.toString();
-  }
-  [Symbol.for("Deno.privateCustomInspect")]() {
-    return this.toString();
-  }
-  [Symbol.for("nodejs.util.inspect.custom")]() {
-    return this.toString();
-  }
 }
+shownBy(Summary.prototype, String);
 
 /**
  * Runs `model` once on `input` (a tensor, a shape for zeros, or an array of arguments) in evaluation

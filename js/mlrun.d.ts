@@ -55,8 +55,12 @@ declare module "mlrun" {
     readonly T: Tensor;
     readonly isDisposed: boolean;
 
-    /** The only element: a number, for int64 a BigInt where a number would lose bits. */
-    item(): number | bigint | boolean;
+    /**
+     * The only element: a number, for int64 a BigInt where a number would lose bits, for bool a
+     * boolean. The type says number; `item<bigint>()` and `item<boolean>()` say otherwise.
+     * @throws RangeError where there is more or less than one element
+     */
+    item<T extends number | bigint | boolean = number>(): T;
     /** Nested arrays; int64 gives BigInts, bool booleans. */
     toArray(): any;
     /** The elements row-major; float16 and bfloat16 as Float32Array. */
@@ -134,6 +138,10 @@ declare module "mlrun" {
     isnan(): Tensor;
     isinf(): Tensor;
     isfinite(): Tensor;
+    /** Exponentials that add up to 1 along `dim`. */
+    softmax(dim: number): Tensor;
+    logSoftmax(dim: number): Tensor;
+    /** Values below `min` become it, values above `max` too; one of them may be left out. */
     clamp(min?: number | Tensor | null, max?: number | Tensor | null): Tensor;
     lerp(end: Tensor, weight: number | Tensor): Tensor;
     where(condition: Tensor, other: Operand): Tensor;
@@ -416,9 +424,14 @@ declare module "mlrun" {
       target: Tensor,
       options?: { weight?: Tensor; posWeight?: Tensor; reduction?: Reduction },
     ): Tensor;
+    /**
+     * The mean of squared differences. Shapes broadcast, which is seldom meant: where they differ,
+     * the first call says so on standard error.
+     */
     function mseLoss(input: Tensor, target: Tensor, options?: { weight?: Tensor; reduction?: Reduction }): Tensor;
+    /** The mean of absolute differences; shapes as for mseLoss. */
     function l1Loss(input: Tensor, target: Tensor, options?: { weight?: Tensor; reduction?: Reduction }): Tensor;
-    /** Squared below `beta` (1), absolute above. */
+    /** Squared below `beta` (1), absolute above; shapes as for mseLoss. */
     function smoothL1Loss(
       input: Tensor,
       target: Tensor,
@@ -836,26 +849,29 @@ declare module "mlrun" {
       constructor(dim?: number | { dim?: number });
       forward(x: Tensor): Tensor;
     }
-    class Loss extends Module {
+    class CrossEntropyLoss extends Module {
+      constructor(options?: { weight?: Tensor; reduction?: Reduction; ignoreIndex?: number; labelSmoothing?: number });
       forward(input: Tensor, target: Tensor): Tensor;
     }
-    class CrossEntropyLoss extends Loss {
-      constructor(options?: { weight?: Tensor; reduction?: Reduction; ignoreIndex?: number; labelSmoothing?: number });
-    }
-    class NLLLoss extends Loss {
+    class NLLLoss extends Module {
       constructor(options?: { weight?: Tensor; reduction?: Reduction; ignoreIndex?: number });
+      forward(input: Tensor, target: Tensor): Tensor;
     }
-    class MSELoss extends Loss {
+    class MSELoss extends Module {
       constructor(options?: { reduction?: Reduction });
+      forward(input: Tensor, target: Tensor): Tensor;
     }
-    class L1Loss extends Loss {
+    class L1Loss extends Module {
       constructor(options?: { reduction?: Reduction });
+      forward(input: Tensor, target: Tensor): Tensor;
     }
-    class SmoothL1Loss extends Loss {
+    class SmoothL1Loss extends Module {
       constructor(options?: { reduction?: Reduction; beta?: number });
+      forward(input: Tensor, target: Tensor): Tensor;
     }
-    class BCEWithLogitsLoss extends Loss {
+    class BCEWithLogitsLoss extends Module {
       constructor(options?: { weight?: Tensor; posWeight?: Tensor; reduction?: Reduction });
+      forward(input: Tensor, target: Tensor): Tensor;
     }
     /** First values of parameters, written in place; each gives its tensor. */
     namespace init {

@@ -26,9 +26,11 @@ pub fn op_tensor_requires_grad(state: &OpState, id: f64, on: bool) -> Result<(),
         (Edge::None, true) => t.edge = Edge::Leaf(Rc::new(Leaf::default())),
         (Edge::Leaf(_), false) => t.edge = Edge::None,
         (Edge::Node(..), false) => {
-            return Err(
-                Error::autograd("only a leaf can stop requiring a gradient, use detach()").into()
-            );
+            return Err(Error::autograd(
+                "only a leaf can stop requiring a gradient, this tensor was computed; use detach()",
+            )
+            .in_op(OP)
+            .into());
         }
         _ => {}
     }

@@ -82,7 +82,12 @@ fn class_target<'a>(x: &Tensor, t: &'a Tensor, args: &[Arg]) -> Result<&'a Tenso
     }
     let classes = want.remove(usize::from(x.ndim() > 1));
     if t.dtype.is_float() || t.dtype == DType::Bool {
-        return Err(Error::dtype(format!("got a {} target, expected class indices", t.dtype)));
+        return Err(Error::dtype(format!(
+            "got a {} target of shape {}, expected class indices (convert with to(\"int64\")), or for \
+             crossEntropy probabilities of the input's shape",
+            t.dtype,
+            show(&t.layout.shape)
+        )));
     }
     if t.layout.shape != want {
         return Err(Error::shape(format!(
