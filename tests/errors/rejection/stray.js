@@ -1,2 +1,2 @@
 Promise.reject(new Error("stray"));
-setTimeout(() => console.log("never"), 20);
+setTimeout(() => console.log("never"), 20_000);
