@@ -1,4 +1,4 @@
 setTimeout(() => {
   throw new Error("in a timer");
 }, 1);
-setTimeout(() => console.log("never"), 50);
+setTimeout(() => console.log("never"), 20_000);
