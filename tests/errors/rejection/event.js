@@ -9,4 +9,4 @@ addEventListener("error", (event) => {
 Promise.reject(new Error("rejected"));
 setTimeout(() => {
   throw new RangeError("thrown");
-}, 1);
+}, 300);
