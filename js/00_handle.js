@@ -9,9 +9,9 @@
 // - write plain JavaScript: temporaries go at their last use, results are given to the caller;
 // - a handle's id (`idOf`) is good only inside the call expression that it is an operand of,
 //   unless the handle is a parameter or is used again afterwards;
-// - build arrays of tensors with a literal and `push`, objects with a literal or index stores; one
-//   that another function fills comes from `countedList` or `countedRecord`. What `Array.from`,
-//   `Object.fromEntries`, `map` of a foreign array and the like make is left to the collector;
+// - build arrays of tensors with a literal and `push`, objects with a literal or index stores; an
+//   array that another function fills comes from `countedList`. What `Array.from`, `Object.fromEntries`,
+//   `map` of a foreign array and the like make is left to the collector;
 // - no `this` in arrow functions of tensor methods, no `arguments`, no parameter default that
 //   calls: such functions are left alone, and then share whatever they get;
 // - no `return f()` inside a `try` with a `finally` that calls something: return after it.
@@ -471,11 +471,6 @@ export function countedList() {
   return given(adopt([]));
 }
 
-/** An empty object, likewise. */
-export function countedRecord() {
-  return given(adopt({}));
-}
-
 /** A new handle on the same tensor. */
 export function alias(t) {
   return make(op_tensor_alias(idOf(t)));
@@ -635,7 +630,7 @@ for (const key of Reflect.ownKeys(Tensor.prototype)) {
   for (const f of [value, get, set]) if (typeof f === "function" && f !== Tensor) operations.add(f);
 }
 const followers = [
-  addMethods, addOperations, alias, binary, keep, tidy, call, callMany, callNone, countedList, countedRecord, describe, dtypeCode, idOf, inPlace, integer,
+  addMethods, addOperations, alias, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, idOf, inPlace, integer,
   integers, isTensor, list, make, options, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);

@@ -1,4 +1,4 @@
-// Tensors where JavaScript writes values down: JSON, structured clones (refused), objects by name.
+// A tensor where JavaScript writes values down: JSON, and structured clones, which it refuses.
 
 import { addMethods } from "ext:mlrun_tensor/00_handle.js";
 
@@ -9,12 +9,6 @@ function plain(v) {
   if (typeof v !== "bigint") return v;
   const small = Number(v);
   return isSafeInteger(small) ? small : JSON.rawJSON(`${v}`);
-}
-
-/** `out[name] = value`, as an own property for every name, "__proto__" too. */
-export function setOwn(out, name, value) {
-  if (name === "__proto__") Object.defineProperty(out, name, { value, writable: true, enumerable: true, configurable: true });
-  else out[name] = value;
 }
 
 addMethods({

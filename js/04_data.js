@@ -149,26 +149,30 @@ function collated(items, path) {
   };
   if (isTensor(first)) {
     alike(isTensor, "a tensor");
-    const odd = items.findIndex((t) => String(t.shape) !== String(first.shape));
+    const shape = String(first.shape);
+    const odd = items.findIndex((t) => String(t.shape) !== shape);
     if (odd >= 0) {
       throw new RangeError(`data.collate: ${path} has shape [${first.shape.join(", ")}] in item 0 and [${items[odd].shape.join(", ")}] in item ${odd}, ` +
         "pad them or give a collate function");
     }
     return stack(items);
   }
-  if (ArrayBuffer.isView(first)) {
-    alike((v) => ArrayBuffer.isView(v) && v.length === first.length, `a typed array of ${first.length}`);
+  // An item that a closure captures or a builtin is asked about would be left to the collector.
+  const length = first?.length;
+  if (first?.buffer !== undefined && ArrayBuffer.isView(first)) {
+    alike((v) => ArrayBuffer.isView(v) && v.length === length, `a typed array of ${length}`);
     return stack(items.map((v) => tensor(v)));
   }
   if (["number", "bigint", "boolean"].includes(typeof first)) {
-    alike((v) => typeof v === typeof first, `a ${typeof first}`);
+    const kind = typeof first;
+    alike((v) => typeof v === kind, `a ${kind}`);
     return tensor(items);
   }
   if (typeof first === "string") return [...items];
   if (Array.isArray(first)) {
-    alike((v) => Array.isArray(v) && v.length === first.length, `an array of ${first.length}`);
+    alike((v) => Array.isArray(v) && v.length === length, `an array of ${length}`);
     const out = [];
-    for (let i = 0; i < first.length; i++) out.push(collated(items.map((v) => v[i]), `${path}[${i}]`));
+    for (let i = 0; i < length; i++) out.push(collated(items.map((v) => v[i]), `${path}[${i}]`));
     return out;
   }
   if (first !== null && typeof first === "object") {

@@ -3,8 +3,7 @@
 // Calls are synchronous, so that they work in any function; `await` in front of one does no
 // harm. Deliberately not here: formats (ext/tensor/io).
 
-import { afterCollection, countedRecord, describe, idOf, isTensor, make, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
-import { setOwn } from "ext:mlrun_tensor/00_json.js";
+import { afterCollection, describe, idOf, isTensor, make, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 
 /** The path of a string or a file: URL. */
 function fileArg(op, file) {
@@ -20,20 +19,24 @@ function fileArg(op, file) {
   throw new TypeError(`${op}: file must be a path or a file: URL, got ${got}`);
 }
 
-/** Names and tensors of a plain object or a Map. */
+function note(op, name, t, { names, ids }) {
+  if (typeof name !== "string") throw new TypeError(`${op}: names must be strings, got ${describe(name)}`);
+  ids.push(idOf(tensorArg(op, JSON.stringify(name), t)));
+  names.push(name);
+}
+
+/** Names and ids of a plain object's or a Map's tensors. */
 function namedTensors(op, tensors) {
   if (typeof tensors !== "object" || tensors === null || isTensor(tensors) || Array.isArray(tensors)) {
     throw new TypeError(`${op}: tensors must be an object of tensors, got ${describe(tensors)}`);
   }
-  const names = [], ids = [];
-  const all = tensors instanceof Map ? tensors.keys() : Object.keys(tensors);
-  for (const name of all) {
-    if (typeof name !== "string") throw new TypeError(`${op}: names must be strings, got ${describe(name)}`);
-    const t = tensors instanceof Map ? tensors.get(name) : tensors[name];
-    ids.push(idOf(tensorArg(op, JSON.stringify(name), t)));
-    names.push(name);
+  const found = { names: [], ids: [] };
+  if (tensors instanceof Map) {
+    for (const [name, t] of tensors) note(op, name, t, found);
+  } else {
+    for (const name of Object.keys(tensors)) note(op, name, tensors[name], found);
   }
-  return { names, ids };
+  return found;
 }
 
 function namesOption(op, names) {
@@ -58,8 +61,12 @@ function load(format, file, names) {
 function loadNamed(format, file, given) {
   const op = `io.load${format}`;
   const names = namesOption(op, options(op, given, ["names"]).names);
-  const out = countedRecord();
-  for (const [name, id] of load(format, fileArg(op, file), names)) setOwn(out, name, make(id));
+  const out = {};
+  for (const [name, id] of load(format, fileArg(op, file), names)) {
+    // An own property for every name.
+    if (name === "__proto__") Object.defineProperty(out, name, { value: make(id), writable: true, enumerable: true, configurable: true });
+    else out[name] = make(id);
+  }
   return out;
 }
 

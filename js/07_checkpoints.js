@@ -4,8 +4,7 @@
 // What has a `stateDict` is saved as a tree: its tensors under "part.key", the rest as JSON in the
 // file's metadata.
 
-import { countedRecord, describe, integer, isTensor, options, ops } from "ext:mlrun_tensor/00_handle.js";
-import { setOwn } from "ext:mlrun_tensor/00_json.js";
+import { describe, integer, isTensor, options, ops } from "ext:mlrun_tensor/00_handle.js";
 import { loadSafetensors, safetensorsHeader, saveSafetensors } from "ext:mlrun_tensor/05_io.js";
 
 const NAME = /^step-(\d{8,})\.safetensors$/;
@@ -21,35 +20,21 @@ function packed(value, path, tensors) {
   if (Object.is(value, -0)) return { $number: "-0" };
   if (typeof value === "bigint") return { $bigint: String(value) };
   if (value === null || ["number", "string", "boolean"].includes(typeof value)) return value;
-  if (Array.isArray(value)) {
-    const out = [];
-    for (let i = 0; i < value.length; i++) out.push(packed(value[i], `${path}.${i}`, tensors));
-    return out;
-  }
+  if (Array.isArray(value)) return value.map((v, i) => packed(v, `${path}.${i}`, tensors));
   if (typeof value === "object" && (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)) {
-    const out = countedRecord();
-    for (const k of Object.keys(value)) {
-      if (value[k] === undefined || typeof value[k] === "function") continue;
-      setOwn(out, k, packed(value[k], `${path}.${k}`, tensors));
-    }
-    return out;
+    return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined && typeof v !== "function")
+      .map(([k, v]) => [k, packed(v, `${path}.${k}`, tensors)]));
   }
   throw new TypeError(`Checkpoints.save: cannot save ${describe(value)} at ${path}, expected tensors, numbers, texts, arrays and plain objects`);
 }
 
 function unpacked(value, tensors) {
   if (value === null || typeof value !== "object") return value;
-  if (Array.isArray(value)) {
-    const out = [];
-    for (let i = 0; i < value.length; i++) out.push(unpacked(value[i], tensors));
-    return out;
-  }
+  if (Array.isArray(value)) return value.map((v) => unpacked(v, tensors));
   if (typeof value.$tensor === "string") return tensors[value.$tensor];
   if (typeof value.$number === "string") return Number(value.$number);
   if (typeof value.$bigint === "string") return BigInt(value.$bigint);
-  const out = countedRecord();
-  for (const k of Object.keys(value)) setOwn(out, k, unpacked(value[k], tensors));
-  return out;
+  return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, unpacked(v, tensors)]));
 }
 
 /**
@@ -103,7 +88,7 @@ export class Checkpoints {
       throw new TypeError(`Checkpoints.save: parts must be an object such as { model, optimizer }, got ${describe(parts)}`);
     }
     const score = metric === null ? null : Number(metric);
-    const tensors = countedRecord(), tree = {};
+    const tensors = {}, tree = {};
     for (const [name, part] of Object.entries(parts)) {
       tree[name] = packed(typeof part?.stateDict === "function" ? part.stateDict() : part, name, tensors);
     }

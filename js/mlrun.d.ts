@@ -302,9 +302,23 @@ declare module "mlrun" {
 
   /** Tensors, arrays of trees, or plain objects of trees. */
   export type Tree = Tensor | readonly Tree[] | { readonly [key: string]: Tree };
+  /**
+   * Runs `fn` without recording. That holds until `fn` returns: what an asynchronous function does
+   * after its first `await` is recorded.
+   */
   export function noGrad<T>(fn: () => T): T;
+  /** Records inside a {@link noGrad}, until `fn` returns. */
   export function enableGrad<T>(fn: () => T): T;
+  /**
+   * The gradient of `fn`, which gives a tensor of one element, by its first argument: a tensor, or
+   * arrays and plain objects of tensors.
+   */
+  export function grad<A extends unknown[]>(fn: (x: Tensor, ...rest: A) => Tensor): (x: Tensor, ...rest: A) => Tensor;
   export function grad<P extends Tree, A extends unknown[]>(fn: (tree: P, ...rest: A) => Tensor): (tree: P, ...rest: A) => P;
+  /** As {@link grad}, with what `fn` gave in front. */
+  export function valueAndGrad<A extends unknown[]>(
+    fn: (x: Tensor, ...rest: A) => Tensor,
+  ): (x: Tensor, ...rest: A) => [Tensor, Tensor];
   export function valueAndGrad<P extends Tree, A extends unknown[]>(
     fn: (tree: P, ...rest: A) => Tensor,
   ): (tree: P, ...rest: A) => [Tensor, P];
@@ -314,15 +328,21 @@ declare module "mlrun" {
    */
   export function checkpoint<A extends unknown[], R extends Tensor | Tensor[]>(fn: (...args: A) => R, ...args: A): R;
   export namespace autograd {
+    interface GradOptions {
+      createGraph?: boolean;
+      retainGraph?: boolean;
+      gradOutputs?: Tensor | readonly (Tensor | null)[];
+    }
+    /** Gradients of outputs by inputs, which keep their `grad`. An input without a part in them is an Error, or null. */
     function grad(
       outputs: Tensor | readonly Tensor[],
       inputs: Tensor | readonly Tensor[],
-      options?: {
-        createGraph?: boolean;
-        retainGraph?: boolean;
-        allowUnused?: boolean;
-        gradOutputs?: Tensor | readonly (Tensor | null)[];
-      },
+      options?: GradOptions & { allowUnused?: false },
+    ): Tensor[];
+    function grad(
+      outputs: Tensor | readonly Tensor[],
+      inputs: Tensor | readonly Tensor[],
+      options: GradOptions & { allowUnused?: boolean },
     ): (Tensor | null)[];
     /**
      * Runs `fn`; a backward pass in it that meets a NaN throws an error that names the op whose
@@ -1136,9 +1156,9 @@ declare module "mlrun" {
   }
 
   export namespace data {
-    /** Items by index: a class with `length` and `get(index)`. */
+    /** Items by index: a class with `length` (a field or a getter) and `get(index)`. */
     abstract class Dataset<T = any> {
-      readonly length: number;
+      abstract readonly length: number;
       abstract get(index: number): T;
       /** Where it is there, whole batches, which are not collated. */
       getBatch?(indices: number[]): any;
@@ -1148,12 +1168,14 @@ declare module "mlrun" {
     class TensorDataset extends Dataset<Tensor[]> {
       constructor(...tensors: Tensor[]);
       readonly tensors: Tensor[];
+      readonly length: number;
       get(index: number): Tensor[];
       getBatch(indices: number[]): Tensor[];
     }
     type Indexed<T> = { readonly length: number; get(index: number): T } | readonly T[];
     class Subset<T = any> extends Dataset<T> {
       constructor(dataset: Indexed<T>, indices: Iterable<number>);
+      readonly length: number;
       get(index: number): T;
     }
     /** Parts at random; lengths, or fractions that add up to 1. */

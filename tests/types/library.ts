@@ -1,5 +1,5 @@
 // Uses of the library that must be typed as they are here; lines marked as errors must be some.
-import { Checkpoints, data, metrics, nextTurn, nn, optim, progress, randn, summary, tensor, type Tensor, zeros } from "mlrun";
+import { autograd, Checkpoints, data, grad, metrics, nextTurn, nn, optim, progress, randn, summary, tensor, type Tensor, valueAndGrad, zeros } from "mlrun";
 
 class Net extends nn.Module {
   layers = new nn.Sequential(new nn.Conv2d(1, 8, 3, { padding: "same" }), new nn.ReLU(), new nn.MaxPool2d(2), new nn.Flatten());
@@ -43,6 +43,20 @@ const accuracy: number = metrics.accuracy(randn([4, 3]), test.get(0)[1]);
 const text: string = summary(net, [1, 1, 8, 8]).toString();
 const saved: string = new Checkpoints("runs", { keep: 2, mode: "max" }).save(1, { net, optimizer, schedule }, { metric: accuracy });
 const table: Tensor = data.csvToTensor("a,b\n1,2\n", { columns: ["b", 0], dtype: "float64" });
+const figure: string = loss.item().toFixed(4);
+const exact: bigint = zeros([], { dtype: "int64" }).item<bigint>();
+class Squares extends data.Dataset<number> {
+  get length() {
+    return 4;
+  }
+  get(index: number) {
+    return index * index;
+  }
+}
+const slope: Tensor = grad((v) => v.square().sum())(randn([2]));
+const both: { w: Tensor } = valueAndGrad((tree: { w: Tensor }) => tree.w.softmax(0).sum())({ w: slope })[1];
+const parts: Tensor[] = autograd.grad(loss, net.parameters());
+const some: (Tensor | null)[] = autograd.grad(loss, net.parameters(), { allowUnused: true });
 
 // @ts-expect-error: an unknown option
 new nn.Linear(2, 3, { biases: true });
@@ -55,4 +69,4 @@ new nn.Conv2d(1, 2, 3, { padding: "full" });
 // @ts-expect-error: a loader has no index
 loader[0];
 
-export { averaged, c, names, none, saved, table, tensor, text, total, weights };
+export { averaged, both, c, exact, figure, names, none, parts, saved, some, Squares, table, tensor, text, total, weights };

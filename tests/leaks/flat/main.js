@@ -1,5 +1,5 @@
 // Constructs that must be flat without any help of a collector; values are checked as well.
-import { autograd, concat, full, gc, grad, keep, memoryStats, nn, noGrad, optim, randn, tidy, valueAndGrad, where, zeros } from "mlrun";
+import { autograd, concat, data, full, gc, grad, keep, memoryStats, nn, noGrad, optim, randn, tidy, valueAndGrad, where, zeros } from "mlrun";
 
 const F = nn.functional;
 const collected = (s) => s.released.byMinorGC.tensors + s.released.byMajorGC.tensors;
@@ -122,6 +122,28 @@ flat("errors half way", (i) => {
   } catch (e) {
     sink += e.message.length;
   }
+});
+const pairs = new data.TensorDataset(x, y);
+class Rows extends data.Dataset {
+  get length() {
+    return 4;
+  }
+  get(i) {
+    return { x: x.select(0, i), n: i };
+  }
+}
+const rows = new Rows();
+flat("batches of a loader", () => {
+  for (const [a, b] of new data.DataLoader(pairs, { batchSize: 2, shuffle: true })) sink += a.mul(b).sum().item();
+});
+flat("batches of collated items", () => {
+  for (const batch of new data.DataLoader(rows, { batchSize: 2 })) sink += batch.x.sum().item() + batch.n.sum().item();
+});
+flat("rows of a tensor", () => {
+  for (const row of x) sink += row.sum().item();
+});
+flat("a model's state", () => {
+  model.loadStateDict(model.stateDict());
 });
 const held = keep(tidy(() => x.add(1)));
 console.log(Number.isFinite(sink), w.shape, queue.length, held.shape);
