@@ -259,8 +259,12 @@ export class DataLoader {
       for (let i = 0; i < order.length; i += size) {
         if (this.dropLast && i + size > order.length) return;
         const at = order.slice(i, i + size);
-        if (this.collate === collate && this.batchSize !== null && typeof this.dataset.getBatch === "function") yield await this.dataset.getBatch(at);
-        else yield this.joined(await Promise.all(at.map((k) => itemOf(this.dataset, k))));
+        if (this.collate === collate && this.batchSize !== null && typeof this.dataset.getBatch === "function") {
+          const batch = this.dataset.getBatch(at);
+          // Waiting hands what there is to the collector: only where it is a promise.
+          if (typeof batch?.then === "function") yield await batch;
+          else yield batch;
+        } else yield this.joined(await Promise.all(at.map((k) => itemOf(this.dataset, k))));
       }
       return;
     }
