@@ -415,9 +415,11 @@ function put(name, at, args) {
       if (BigInt.asIntN(64, a) !== a) throw new RangeError(`${name}: ${a} does not fit in int64`);
       numbers[at++] = 4;
       bigs[at++] = a;
-    } else {
+    } else if (isTensor(a)) {
       numbers[at++] = 1;
       numbers[at++] = idOf(a);
+    } else {
+      throw new TypeError(`${name}: expected a tensor or a number, got ${describe(a)}`);
     }
   }
   return at;
@@ -478,9 +480,19 @@ export function alias(t) {
 
 // ---- Arguments.
 
+/** The name of an object's class, or "an object"; whatever getters and proxies do. */
+function className(value) {
+  try {
+    const name = value.constructor?.name;
+    return typeof name === "string" && name !== "" ? name : "an object";
+  } catch {
+    return "an object";
+  }
+}
+
 export function describe(value) {
   if (value === null) return "null";
-  if (typeof value === "object") return value.constructor?.name ?? "an object";
+  if (typeof value === "object") return className(value);
   if (typeof value === "number") return NumberPrototypeToString(value);
   return typeof value;
 }
@@ -530,6 +542,12 @@ export function integer(op, name, v) {
   if (typeof v !== "number" || v % 1 !== 0) {
     throw new TypeError(`${op}: ${name} must be an integer, got ${describe(v)}`);
   }
+  return v;
+}
+
+/** One number given by the user, which may be infinite. */
+export function number(op, name, v) {
+  if (typeof v !== "number" || v !== v) throw new TypeError(`${op}: ${name} must be a number, got ${describe(v)}`);
   return v;
 }
 

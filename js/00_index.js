@@ -55,11 +55,18 @@ function index(t, specs) {
   }
   if (ellipses > 1) throw new RangeError('index: "..." may stand once only');
   if (taken > t.ndim) throw new RangeError(`index: got indices for ${taken} dimensions, expected at most ${t.ndim}`);
-  const codes = [], tensors = [];
+  const codes = [], tensors = [], rest = t.ndim - taken;
   let dim = 0;
   for (const spec of specs) {
-    codes.push(...encode(t, spec, dim, t.ndim - taken));
-    dim += spec === "..." ? t.ndim - taken : consumed(spec);
+    if (isTensor(spec) && spec.dtype === "bool" && spec.ndim === 0) {
+      // It takes no dimension: a new one, which is kept or emptied, stands for it.
+      t = t.unsqueeze(dim++);
+      codes.push(TENSOR, 0, 0, 0);
+      tensors.push(spec.reshape([1]));
+      continue;
+    }
+    codes.push(...encode(t, spec, dim, rest));
+    dim += spec === "..." ? rest : consumed(spec);
     if (isTensor(spec)) tensors.push(spec);
   }
   return call("index", [t, ...tensors], list(codes));
@@ -199,15 +206,16 @@ function implied(inputs, width) {
  */
 export function einsum(equation, ...tensors) {
   if (typeof equation !== "string") throw new TypeError(`einsum: equation must be a string, got ${describe(equation)}`);
-  if (tensors.length === 1 && Array.isArray(tensors[0])) tensors = tensors[0];
-  tensors.forEach((t, i) => tensorArg("einsum", `operand ${i}`, t));
+  const given = tensors.length === 1 && Array.isArray(tensors[0]) ? tensors[0] : tensors, operands = [];
+  // Read once: a getter among the elements could change what was checked.
+  for (let i = 0; i < given.length; i++) operands.push(tensorArg("einsum", `operand ${i}`, given[i]));
   const text = equation.replaceAll(" ", "");
   const [left, right, ...more] = text.split("->");
   if (more.length > 0) fail(equation, 'more than one "->"');
   const inputs = left.split(",").map((part) => letters(equation, part));
-  if (inputs.length !== tensors.length) fail(equation, `${inputs.length} operands are named and ${tensors.length} given`);
-  const lists = inputs.map((own, i) => operandLabels(equation, own, tensors[i], i));
-  checkExtents(equation, lists, tensors);
+  if (inputs.length !== operands.length) fail(equation, `${inputs.length} operands are named and ${operands.length} given`);
+  const lists = inputs.map((own, i) => operandLabels(equation, own, operands[i], i));
+  checkExtents(equation, lists, operands);
   const width = Math.max(0, ...lists.map((l) => l.filter((v) => v >= ELLIPSIS).length));
   const output = right === undefined ? implied(inputs, width) : letters(equation, right);
   const dims = Array.from({ length: width }, (_, k) => ELLIPSIS + width - 1 - k);
@@ -216,5 +224,5 @@ export function einsum(equation, ...tensors) {
     if (output.indexOf(l) !== output.lastIndexOf(l)) fail(equation, `the result's label "${l}" stands twice`);
   }
   const result = output.flatMap((l) => (l === "..." ? dims : [labelOf(l)]));
-  return call("einsum", tensors, list([...lists.flatMap((l) => [...l, -1]), ...result]));
+  return call("einsum", operands, list([...lists.flatMap((l) => [...l, -1]), ...result]));
 }

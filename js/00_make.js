@@ -7,6 +7,10 @@ import {
 
 const TypedArrayPrototype = Object.getPrototypeOf(Uint8Array.prototype);
 const typedArrayName = Object.getOwnPropertyDescriptor(TypedArrayPrototype, Symbol.toStringTag).get;
+const typedArrayBuffer = Object.getOwnPropertyDescriptor(TypedArrayPrototype, "buffer").get;
+const typedArrayLength = Object.getOwnPropertyDescriptor(TypedArrayPrototype, "length").get;
+const typedArrayOffset = Object.getOwnPropertyDescriptor(TypedArrayPrototype, "byteOffset").get;
+const typedArrayBytes = Object.getOwnPropertyDescriptor(TypedArrayPrototype, "byteLength").get;
 
 /** Typed array that holds a dtype's elements as they are in memory. */
 const ARRAYS = {
@@ -22,6 +26,7 @@ const DTYPE_OF = {
 
 /** Whole numbers that narrow integer dtypes hold. */
 const RANGES = {
+  __proto__: null,
   int8: [-128, 127], uint8: [0, 255], int16: [-32768, 32767], int32: [-2147483648, 2147483647],
 };
 
@@ -50,7 +55,10 @@ function dtypeOption(op, given, otherwise) {
 }
 
 function fromTyped(array, shape, dtype) {
-  const view = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  // By the getters of typed arrays: properties of the user's own array may say anything.
+  const data = typedArrayBuffer.call(array);
+  if (data.detached) throw new TypeError("tensor: the typed array's buffer is detached");
+  const view = new Uint8Array(data, typedArrayOffset.call(array), typedArrayBytes.call(array));
   const fill = () => {
     for (let i = 0; i < shape.length; i++) numbers[i] = shape[i];
     return ops.op_tensor_from_bytes(dtypeCode("tensor", dtype), view, shape.length, buffer());
@@ -179,7 +187,7 @@ function fromTypedArray(data, dtype) {
   if (own === undefined) {
     throw new TypeError(`tensor: no dtype for the elements of a ${name}, convert it to another typed array`);
   }
-  const t = fromTyped(data, [data.length], own);
+  const t = fromTyped(data, [typedArrayLength.call(data)], own);
   return dtype === undefined || dtype === own ? t : call("cast", [t], [dtypeCode("tensor", dtype)]);
 }
 
@@ -219,13 +227,15 @@ export const empty = constant("empty", 0);
 
 /** Numbers from start (0) to below end by step (1); int64 where all are whole. */
 export function arange(start, end, step, given) {
-  let bounds = [start, end, step].filter((v) => typeof v === "number");
-  const opts = options("arange", [start, end, step, given].find((v) => typeof v === "object" && v !== null), OPTIONS);
-  if (bounds.length === 1) bounds = [0, bounds[0]];
-  const [from, to, by = 1] = bounds;
-  if (from === undefined || ![from, to, by].every(Number.isFinite) || by === 0) {
-    throw new TypeError(`arange: expected finite start and end and a step that is not 0, got ${bounds.join(", ")}`);
+  // Options may follow any of the numbers.
+  if (typeof end === "object") [end, step, given] = [undefined, undefined, end];
+  else if (typeof step === "object") [step, given] = [undefined, step];
+  const opts = options("arange", given, OPTIONS);
+  const [from, to, by] = end === undefined ? [0, start, step ?? 1] : [start, end, step ?? 1];
+  for (const [name, v] of [["start", from], ["end", to], ["step", by]]) {
+    if (!Number.isFinite(v)) throw new TypeError(`arange: ${name} must be a finite number, got ${describe(v)}`);
   }
+  if (by === 0) throw new RangeError("arange: step must not be 0");
   if ((to - from) / by < 0) {
     throw new RangeError(`arange: a step of ${by} does not lead from ${from} to ${to}`);
   }
@@ -252,9 +262,7 @@ export function eye(n, m, given) {
   m ??= n;
   const opts = options("eye", given, OPTIONS);
   shapeArg("eye", [integer("eye", "n", n), integer("eye", "m", m)]);
-  const rows = arange(n).reshape([n, 1]);
-  const same = rows.eq(arange(m).reshape([1, m]));
-  return finish(call("cast", [same], [dtypeOption("eye", opts, "float32")]), opts);
+  return finish(call("eye", [], [n, m, dtypeOption("eye", opts, "float32")]), opts);
 }
 
 function random(op, row, a, b) {
@@ -273,6 +281,10 @@ export function randint(low, high, shape, given) {
   if (typeof high === "object") [low, high, shape, given] = [0, low, high, shape];
   const opts = options("randint", given, OPTIONS);
   const bounds = [integer("randint", "low", low), integer("randint", "high", high)];
+  const range = opts.dtype === "bool" ? [0, 1] : RANGES[opts.dtype];
+  if (range !== undefined && (low < range[0] || high - 1 > range[1])) {
+    throw new RangeError(`randint: ${low} to ${high - 1} does not fit in ${opts.dtype}, expected ${range[0]} to ${range[1]}`);
+  }
   return finish(call("randint", [], [...shapeArg("randint", shape), ...bounds, dtypeOption("randint", opts, "int64")]), opts);
 }
 

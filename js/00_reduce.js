@@ -1,7 +1,7 @@
 // Reductions, matrix products, and elementwise ops with options of their own.
 
 import {
-  addMethods, call, callMany, describe, integer, integers, isTensor, list, options, tensorArg,
+  addMethods, call, callMany, describe, integer, integers, isTensor, list, number, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 
 const KEEP = ["keepdim"];
@@ -114,17 +114,17 @@ addMethods({
   },
   softplus(given) {
     const { beta = 1, threshold = 20 } = options("softplus", given, ["beta", "threshold"]);
-    return call("softplus", [this], [beta, threshold]);
+    return call("softplus", [this], [number("softplus", "beta", beta), number("softplus", "threshold", threshold)]);
   },
   elu(alpha = 1) {
-    return call("elu", [this], [alpha]);
+    return call("elu", [this], [number("elu", "alpha", alpha)]);
   },
   leakyRelu(slope = 0.01) {
-    return call("leakyRelu", [this], [slope]);
+    return call("leakyRelu", [this], [number("leakyRelu", "slope", slope)]);
   },
   lerp(end, weight) {
     tensorArg("lerp", "end", end);
-    if (isTensor(weight)) return this.add(weight.mul(end.sub(this)));
+    if (isTensor(weight)) return call("lerpTensor", [this, end, weight], []);
     if (typeof weight !== "number") throw new TypeError(`lerp: weight must be a number or a tensor, got ${describe(weight)}`);
     return call("lerp", [this, end], [weight]);
   },
@@ -133,8 +133,8 @@ addMethods({
     const below = bound("min", min), above = bound("max", max);
     if (!below && !above) throw new TypeError("clamp: expected min, max or both");
     let t = this;
-    if (below) t = isTensor(min) ? t.maximum(min) : call("clampBelow", [t], [min]);
-    if (above) t = isTensor(max) ? t.minimum(max) : call("clampAbove", [t], [max]);
+    if (below) t = isTensor(min) ? call("clampBelowTensor", [t, min], []) : call("clampBelow", [t], [min]);
+    if (above) t = isTensor(max) ? call("clampAboveTensor", [t, max], []) : call("clampAbove", [t], [max]);
     return t;
   },
 });

@@ -79,7 +79,7 @@ addMethods({
   /** Parts of `size` along a dimension, or of the sizes in an array. */
   split(size, dim = 0) {
     const d = wrapDim("split", dim, this.ndim), extent = this.shape[d] ?? 0;
-    if (typeof size === "number" && !(size > 0)) throw new RangeError(`split: size must be above 0, got ${size}`);
+    if (typeof size === "number" && !(integer("split", "size", size) > 0)) throw new RangeError(`split: size must be above 0, got ${size}`);
     const sizes = typeof size === "number"
       ? Array.from({ length: Math.max(1, Math.ceil(extent / size)) }, (_, i) => Math.min(size, extent - i * size))
       : integers("split", "size", size);
@@ -178,8 +178,10 @@ function tensorList(op, tensors) {
   if (!Array.isArray(tensors) || tensors.length === 0) {
     throw new TypeError(`${op}: expected an array of at least one tensor, got ${describe(tensors)}`);
   }
-  for (let i = 0; i < tensors.length; i++) tensorArg(op, `element ${i}`, tensors[i]);
-  return tensors;
+  // Read once: a getter among the elements could change what was checked.
+  const own = [];
+  for (let i = 0; i < tensors.length; i++) own.push(tensorArg(op, `element ${i}`, tensors[i]));
+  return own;
 }
 
 /** Tensors in one native call. */

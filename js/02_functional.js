@@ -314,15 +314,21 @@ function newSizes(op, x, { size, scaleFactor }) {
   const given = (v) => v !== undefined && v !== null;
   if (given(size) === given(scaleFactor)) throw new TypeError(`${op}: expected one of size and scaleFactor`);
   if (given(size)) return [each(op, "size", size, from.length), []];
+  if (typeof scaleFactor !== "number" && !Array.isArray(scaleFactor)) {
+    throw new TypeError(`${op}: scaleFactor must be a number or an array of numbers, got ${describe(scaleFactor)}`);
+  }
   const factors = typeof scaleFactor === "number" ? from.map(() => scaleFactor) : [...scaleFactor];
   if (factors.length !== from.length) {
     throw new TypeError(`${op}: scaleFactor must be one number or ${from.length}, got ${factors.length}`);
   }
   for (const f of factors) {
-    if (!(numberArg(op, "scaleFactor", f) > 0)) throw new RangeError(`${op}: scaleFactor must be above 0, got ${f}`);
+    if (!(numberArg(op, "scaleFactor", f) > 0 && f < Infinity)) throw new RangeError(`${op}: scaleFactor must be finite and above 0, got ${f}`);
   }
   return [from.map((n, i) => Math.floor(n * factors[i])), factors];
 }
+
+/** Modes and the dimensions of the input that they need; 0 for any. */
+const INTERPOLATIONS = { __proto__: null, nearest: 0, linear: 3, bilinear: 4, trilinear: 5 };
 
 /** Brings the dimensions behind `[n, channels]` to another size: nearest, linear or bilinear. */
 export function interpolate(x, given) {
@@ -330,7 +336,7 @@ export function interpolate(x, given) {
   const opts = options(op, given, ["size", "scaleFactor", "mode", "alignCorners"]);
   tensorArg(op, "input", x);
   const { mode = "nearest" } = opts;
-  const dims = { nearest: 0, linear: 3, bilinear: 4, trilinear: 5 }[mode];
+  const dims = typeof mode === "string" ? INTERPOLATIONS[mode] : undefined;
   if (dims === undefined) throw new TypeError(`${op}: unknown mode ${quoted(mode)}, expected nearest, linear, bilinear, trilinear`);
   if (dims !== 0 && x.ndim !== dims) {
     throw new RangeError(`${op}: got input [${x.shape.join(", ")}], expected ${dims} dimensions for mode "${mode}"`);

@@ -1,6 +1,6 @@
 // Calls that must be refused, under the name that the user called, with nothing changed.
 import {
-  Tensor, arange, autograd, bernoulli, concat, full, fullLike, grad, linspace, multinomial, ones, rand, stack, tensor, where, zeros, zerosLike,
+  Tensor, arange, autograd, bernoulli, concat, full, fullLike, grad, linspace, multinomial, nn, ones, rand, randint, stack, tensor, where, zeros, zerosLike,
 } from "mlrun";
 
 const i32 = (...v) => tensor(new Int32Array(v));
@@ -58,6 +58,30 @@ const table = {
   "rand of integers": () => rand([2], { dtype: "int32" }),
   "arange the wrong way": () => arange(1, 5, -1),
   "linspace of negative steps": () => linspace(0, 1, -1),
+  "arange of a string": () => arange(0, 10, "2"),
+  "arange by nothing": () => arange(0, 10, 0),
+  "clamp to a string": () => x.clamp("3"),
+  "clamp to an object": () => x.clamp(0, {}),
+  "clamp to nothing": () => x.clamp(null, null),
+  "clamp to another shape": () => x.clamp(zeros([5])),
+  "lerp of another shape": () => x.lerp(x, zeros([5])),
+  "softplus of a string": () => x.softplus({ beta: "3" }),
+  "elu of a string": () => x.elu("1"),
+  "leakyRelu of null": () => x.leakyRelu(null),
+  "split into fractions": () => x.split(1.5),
+  "randint that int8 cannot hold": () => randint(0, 1000, [2], { dtype: "int8" }),
+  "a dim beyond 2^53": () => x.sum(1e300),
+  "interpolate by an object": () => nn.functional.interpolate(zeros([1, 1, 2]), { scaleFactor: {} }),
+  "interpolate by an inherited name": () => nn.functional.interpolate(zeros([1, 1, 2]), { size: 4, mode: "constructor" }),
+  "class index below 0": () => nn.functional.crossEntropy(x, tensor([0n, -1n])),
+  "class index below 0 of nllLoss": () => nn.functional.nllLoss(x, tensor([0n, -1n])),
+  "negative index of embedding": () => nn.functional.embedding(tensor([-1n]), x),
+  "a class whose getter throws": () => x.add({ get constructor() { throw new Error("getter"); } }),
+  "detached data": () => {
+    const data = new Float32Array(4);
+    data.buffer.transfer();
+    return tensor(data);
+  },
   "zerosLike of a number": () => zerosLike(3),
   "unknown option": () => fullLike(x, 1, { size: 2 }),
   "diagonal of one dim": () => x.diagonal(0, 1, 1),

@@ -79,6 +79,8 @@ pub fn decode(defs: &[AttrDef], raw: &[f64]) -> Result<Attrs> {
 fn integer(name: &str, v: f64) -> Result<i64> {
     if v.trunc() == v && v.abs() <= 9_007_199_254_740_992.0 {
         Ok(v as i64)
+    } else if v.trunc() == v {
+        Err(Error::range(format!("{name} must lie between -2^53 and 2^53, got {v:e}")))
     } else {
         Err(Error::argument(format!("{name} must be a whole number, got {v}")))
     }

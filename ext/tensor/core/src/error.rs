@@ -22,6 +22,8 @@ pub enum Error {
     DType { op: Cow<'static, str>, message: String },
     #[error("{op}: {message}")]
     Argument { op: Cow<'static, str>, message: String },
+    #[error("{op}: {message}")]
+    Range { op: Cow<'static, str>, message: String },
     #[error("{op}: the tensor was disposed; a disposed tensor cannot be used again")]
     Disposed { op: Cow<'static, str> },
     #[error("{op}: no {dtype} kernel on {device}; convert the input with to(...) first")]
@@ -46,6 +48,10 @@ impl Error {
     pub fn argument(message: impl Into<String>) -> Self {
         Error::Argument { op: Cow::Borrowed(""), message: message.into() }
     }
+    /// A number of the right type and with a wrong value.
+    pub fn range(message: impl Into<String>) -> Self {
+        Error::Range { op: Cow::Borrowed(""), message: message.into() }
+    }
     pub fn autograd(message: impl Into<String>) -> Self {
         Error::Autograd { op: Cow::Borrowed(""), message: message.into() }
     }
@@ -55,6 +61,7 @@ impl Error {
             Error::Shape { op, .. }
             | Error::DType { op, .. }
             | Error::Argument { op, .. }
+            | Error::Range { op, .. }
             | Error::Disposed { op }
             | Error::NoKernel { op, .. }
             | Error::Memory { op, .. }
@@ -79,7 +86,7 @@ impl Error {
 
     pub fn class(&self) -> ErrorClass {
         match self {
-            Error::Shape { .. } => ErrorClass::Range,
+            Error::Shape { .. } | Error::Range { .. } => ErrorClass::Range,
             Error::DType { .. } | Error::NoKernel { .. } | Error::Argument { .. } => {
                 ErrorClass::Type
             }

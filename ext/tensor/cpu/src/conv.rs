@@ -155,7 +155,7 @@ impl<T: Number> Kernel for Columns<T> {
                     }
                 }
             });
-        } else if ow % 16 == 0 || ow % 16 > 8 {
+        } else if ow.is_multiple_of(16) || ow % 16 > 8 {
             // SAFETY: as above; both have SLACK numbers behind them, and what a run writes
             // beyond its end is written again by the next one.
             self.each(|line, from, _, _| unsafe { copy_run::<T, 16>(line, from, ow) });

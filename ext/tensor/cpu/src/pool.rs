@@ -130,12 +130,12 @@ pub unsafe fn mean<T: Number>(
                     let (left, right) = w.span(1, ox);
                     let divisor = T::of(divisor.of(w, oy, ox));
                     let window = windows.wrapping_add(oy * w.out[1] + ox);
-                    // SAFETY (this and below): the span lies inside the plane; one element for
-                    // each window.
+                    // SAFETY: one element for each window.
                     let share = if back { unsafe { *window / divisor } } else { T::default() };
                     let mut sum = T::default();
                     for iy in top..bottom {
                         for ix in left..right {
+                            // SAFETY: the span lies inside the plane.
                             unsafe {
                                 let at = image.add(iy * w.image[1] + ix);
                                 if back {
@@ -147,6 +147,7 @@ pub unsafe fn mean<T: Number>(
                         }
                     }
                     if !back {
+                        // SAFETY: as for the share.
                         unsafe { *window = sum / divisor };
                     }
                 }

@@ -175,7 +175,6 @@ pub trait Fits: crate::dense::Number {
     ///
     /// # Safety
     /// As `sums`; the addresses cover `n` elements.
-    #[expect(clippy::too_many_arguments, reason = "addresses of one loop")]
     unsafe fn share<I: Isa>(
         n: usize,
         g: *const Self,

@@ -85,7 +85,7 @@ fn roll(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     let shifts = attrs.ints(0).unwrap_or_default();
     let Some(dims) = attrs.ints(1) else {
         if shifts.len() != 1 {
-            return Err(Error::argument(format!(
+            return Err(Error::range(format!(
                 "got {} shifts without dims, expected one",
                 shifts.len()
             )));
@@ -94,7 +94,7 @@ fn roll(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
         return Ok(smallvec![e.reshape(&flat, x.shape())?]);
     };
     if shifts.len() != dims.len() {
-        return Err(Error::argument(format!(
+        return Err(Error::range(format!(
             "got {} shifts and {} dims, expected as many of both",
             shifts.len(),
             dims.len()

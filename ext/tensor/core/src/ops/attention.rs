@@ -145,7 +145,7 @@ fn sdpa(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
         (tensor_arg(def, args, 0)?, tensor_arg(def, args, 1)?, tensor_arg(def, args, 2)?);
     let lead = check(q, k, v)?;
     let (n, l, s) = (q.ndim(), q.shape()[q.ndim() - 2], k.shape()[k.ndim() - 2]);
-    let scale = attrs.opt_float(1).unwrap_or_else(|| 1.0 / (q.shape()[n - 1] as f64).sqrt());
+    let scale = attrs.opt_float(1).unwrap_or_else(|| 1.0 / (q.shape()[n - 1].max(1) as f64).sqrt());
     let (causal, drop) = (attrs.flag(0), attrs.float(2)?);
     let mask = match args.get(3).and_then(|a| a.tensor()) {
         Some(m) => Some(additive_mask(e, m, q.dtype, &lead, l, s)?),

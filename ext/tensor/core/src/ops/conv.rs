@@ -28,7 +28,7 @@ fn pair(attrs: &[Attr], i: usize, what: &str, least: i64) -> Result<[usize; 2]> 
     let v = attrs.ints(i).unwrap_or_default();
     match *v {
         [a, b] if [a, b].iter().all(|v| (least..MOST).contains(v)) => Ok([a as usize, b as usize]),
-        _ => Err(Error::argument(format!("{what} must be {least} or more, got {v:?}"))),
+        _ => Err(Error::range(format!("{what} must be {least} or more, got {v:?}"))),
     }
 }
 
@@ -77,7 +77,7 @@ fn groups_of(attrs: &[Attr]) -> Result<usize> {
     usize::try_from(attrs.int(3)?)
         .ok()
         .filter(|g| *g > 0)
-        .ok_or_else(|| Error::argument("groups must be 1 or more"))
+        .ok_or_else(|| Error::range("groups must be 1 or more"))
 }
 
 /// Kernel: input `[n, c, h, w]`, weight `[o, c / groups, kh, kw]`, bias `[o]`.
@@ -419,11 +419,11 @@ fn transposed(e: &Engine, def: &OpDef, nd: usize, args: &[Arg], attrs: &[Attr]) 
     let parsed = Window::new(&window)?;
     let extra = pair(&[widened(attrs, 4, "outputPadding", nd, 0)?], 0, "outputPadding", 0)?;
     let mut size: SmallVec<[i64; 4]> = SmallVec::new();
-    for d in 0..2 {
-        if extra[d] >= parsed.stride[d].max(parsed.dilation[d]) {
-            return Err(Error::argument(format!(
-                "outputPadding must be smaller than stride or dilation, got {}, stride {}, dilation {}",
-                extra[d], parsed.stride[d], parsed.dilation[d]
+    for (d, &more) in extra.iter().enumerate() {
+        if more >= parsed.stride[d].max(parsed.dilation[d]) {
+            return Err(Error::range(format!(
+                "outputPadding must be smaller than stride or dilation, got {more}, stride {}, dilation {}",
+                parsed.stride[d], parsed.dilation[d]
             )));
         }
         let (n, k) = (x.shape()[d + 2] as i64, w.shape()[d + 2] as i64);
@@ -431,7 +431,7 @@ fn transposed(e: &Engine, def: &OpDef, nd: usize, args: &[Arg], attrs: &[Attr]) 
         let reach = (parsed.dilation[d] as i64).checked_mul(k - 1);
         let extent = steps
             .and_then(|s| s.checked_add(reach?))
-            .map(|v| v - 2 * parsed.padding[d] as i64 + extra[d] as i64 + 1)
+            .map(|v| v - 2 * parsed.padding[d] as i64 + more as i64 + 1)
             .filter(|v| *v > 0 && n > 0 && k > 0);
         size.push(extent.ok_or_else(|| {
             Error::shape(format!(

@@ -11,6 +11,7 @@ use crate::samples::{
 };
 use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, Rule, arg, attr, input};
 use crate::tape::VjpCx;
+use crate::tensor::Tensor;
 use smallvec::smallvec;
 
 /// A shape from JavaScript: no negative extents, no overflow.
@@ -63,11 +64,37 @@ pub const ARANGE: OpDef = OpDef::new("arange", &[], Rule::Kernel(infer_arange))
     .samples(&[sample(&[], &[1.0, 2.0, 5.0, -1.0])]);
 
 fn infer_arange(_: &[Option<Meta>], attrs: &[Attr]) -> Result<Plan> {
-    let n = usize::try_from(attrs.int(2)?).map_err(|_| Error::argument("length is negative"))?;
+    let n = usize::try_from(attrs.int(2)?).map_err(|_| Error::range("length is negative"))?;
     checked_numel(&[n])?;
     let dtype = attrs.dtype(3).unwrap_or(DType::F32);
     Ok(Plan::one(dtype, smallvec![n], dtype))
 }
+
+pub const EYE: OpDef = OpDef::new(
+    "eye",
+    &[],
+    Rule::Composite(|e, _, attrs| {
+        let line = |n: i64, shape: [i64; 2]| -> Result<Tensor> {
+            let settings = smallvec![
+                Attr::Float(0.0),
+                Attr::Float(1.0),
+                Attr::Int(n),
+                Attr::DType(DType::I64)
+            ];
+            let numbers = e.call1(Op::Arange, &[], &settings)?;
+            let shape = smallvec![Attr::Ints(shape.into_iter().collect())];
+            e.call1(Op::Reshape, &[Arg::Tensor(&numbers)], &shape)
+        };
+        let (n, m) = (attrs.int(0)?, attrs.int(1)?);
+        let (rows, columns) = (line(n, [n, 1])?, line(m, [1, m])?);
+        let same = e.bin(Op::Eq, &rows, &columns)?;
+        Ok(smallvec![e.cast(&same, attrs.dtype(2).unwrap_or(DType::F32))?])
+    }),
+)
+.attrs(&[attr("n", INT), attr("m", INT), attr("dtype", DTYPE)])
+.doc("The identity matrix with n rows and m columns.")
+.of_parts()
+.samples(&[sample(&[], &[2.0, 3.0, -1.0])]);
 
 /// Kernel: Philox4x32-10 with key `seed`, element i uses counter `counter + i`; uniform in
 /// `[low, high)`.
@@ -122,7 +149,7 @@ pub const RAND_PERM: OpDef = OpDef::new("randPermSeeded", &[], Rule::Kernel(infe
 
 fn infer_perm(_: &[Option<Meta>], attrs: &[Attr]) -> Result<Plan> {
     let n = usize::try_from(attrs.int(0)?)
-        .map_err(|_| Error::argument("the length of a permutation is negative"))?;
+        .map_err(|_| Error::range("the length of a permutation is negative"))?;
     checked_numel(&[n])?;
     let dtype = attrs.dtype(1).unwrap_or(DType::I64);
     Ok(Plan::one(dtype, smallvec![n], dtype))
@@ -182,7 +209,7 @@ pub const DRAW_INT: OpDef = OpDef::new(
     Rule::Composite(|e, _, a| {
         let (low, high) = (a.int(1)?, a.int(2)?);
         if low >= high {
-            return Err(Error::argument(format!(
+            return Err(Error::range(format!(
                 "low must be below high, got low {low} and high {high}"
             )));
         }
@@ -199,7 +226,7 @@ pub const DRAW_PERM: OpDef = OpDef::new(
     &[],
     Rule::Composite(|e, _, a| {
         let n = usize::try_from(a.int(0)?)
-            .map_err(|_| Error::argument("the length of a permutation is negative"))?;
+            .map_err(|_| Error::range("the length of a permutation is negative"))?;
         with_draw(e, Op::RandPerm, a, n)
     }),
 )

@@ -116,9 +116,7 @@ fn cross_entropy(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     let class = usize::from(x.ndim() > 1);
     let (reduction, ignore, smoothing) = (attrs.int(0)?, attrs.int(1)?, attrs.float(2)?);
     if !(0.0..=1.0).contains(&smoothing) {
-        return Err(Error::argument(format!(
-            "labelSmoothing must be from 0 to 1, got {smoothing}"
-        )));
+        return Err(Error::range(format!("labelSmoothing must be from 0 to 1, got {smoothing}")));
     }
     let weight = args.get(2).and_then(|a| a.tensor());
     let probabilities = t.dtype.is_float() && t.shape() == x.shape() && x.ndim() > 0;
@@ -288,8 +286,8 @@ pub const SMOOTH_L1_LOSS: OpDef = OpDef::new(
     PAIR,
     Rule::Composite(|e, args, a| {
         let beta = a.float(1)?;
-        if !(beta >= 0.0) {
-            return Err(Error::argument(format!("beta must be 0 or more, got {beta}")));
+        if beta.is_nan() || beta < 0.0 {
+            return Err(Error::range(format!("beta must be 0 or more, got {beta}")));
         }
         let op = if beta == 0.0 { Op::Abs } else { Op::SmoothAbs };
         of_difference(e, &SMOOTH_L1_LOSS, args, a, op)

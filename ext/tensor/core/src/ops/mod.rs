@@ -7,6 +7,7 @@
 pub mod advanced;
 pub mod arrange;
 pub mod attention;
+pub mod blend;
 pub mod conv;
 pub mod create;
 pub mod einsum;
@@ -29,6 +30,7 @@ macro_rules! other_rows {
         Where = ops::create::WHERE;
         Full = ops::create::FULL;
         Arange = ops::create::ARANGE;
+        Eye = ops::create::EYE;
         Uniform = ops::create::UNIFORM;
         Normal = ops::create::NORMAL;
         RandInt = ops::create::RAND_INT;
@@ -81,6 +83,9 @@ macro_rules! other_rows {
         Diagonal = ops::arrange::DIAGONAL;
         DiagonalBackward = ops::arrange::DIAGONAL_BACKWARD;
         MaskedFill = ops::arrange::MASKED_FILL;
+        ClampMinTensor = ops::blend::CLAMP_MIN_TENSOR;
+        ClampMaxTensor = ops::blend::CLAMP_MAX_TENSOR;
+        LerpTensor = ops::blend::LERP_TENSOR;
         Einsum = ops::einsum::EINSUM;
         WrapIndex = ops::advanced::WRAP_INDEX;
         Index = ops::advanced::INDEX;

@@ -186,19 +186,19 @@ fn multinomial(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
         )));
     }
     if n < 1 || last == 0 || (!replacement && n as usize > last) {
-        return Err(Error::argument(format!(
+        return Err(Error::range(format!(
             "cannot draw {n} samples of {last} categories {} replacement",
             if replacement { "with" } else { "without" }
         )));
     }
     let p = e.cast(&p.detach(), DType::F64)?;
     if no_probabilities(e, &p)? {
-        return Err(Error::argument("probabilities must be finite and not negative"));
+        return Err(Error::range("probabilities must be finite and not negative"));
     }
     let positive = over_last(e, Op::Sum, &e.bin_scalar(Op::Gt, &p, 0.0)?)?;
     let least = if replacement { 1 } else { n };
     if e.whole_item(&least_of(e, &positive)?)? < least {
-        return Err(Error::argument(format!(
+        return Err(Error::range(format!(
             "a row has fewer than {least} categories whose probability is above 0"
         )));
     }

@@ -91,7 +91,7 @@ pub const DROPOUT: OpDef = OpDef::new(
         let x = tensor_arg(&DROPOUT, args, 0)?;
         let p = attrs.float(0)?;
         if !(0.0..=1.0).contains(&p) {
-            return Err(Error::argument(format!("p must be from 0 to 1, got {p}")));
+            return Err(Error::range(format!("p must be from 0 to 1, got {p}")));
         }
         let (seed, counter) = e.draw(x.numel());
         let attrs = smallvec![Attr::Float(p), Attr::Int(seed as i64), Attr::Int(counter as i64)];

@@ -61,14 +61,13 @@ impl Pool {
             )));
         };
         if kh < 1 || kw < 1 || kh > 1 << 30 || kw > 1 << 30 {
-            return Err(Error::argument(format!("kernelSize must be 1 or more, got {k:?}")));
+            return Err(Error::range(format!("kernelSize must be 1 or more, got {k:?}")));
         }
         let kernel = [kh as usize, kw as usize];
-        for d in 0..2 {
-            if window.padding[d] > kernel[d] / 2 {
-                return Err(Error::argument(format!(
-                    "padding must be at most half of the kernel size, got padding {} and kernel size {}",
-                    window.padding[d], kernel[d]
+        for (padding, extent) in window.padding.iter().zip(kernel) {
+            if *padding > extent / 2 {
+                return Err(Error::range(format!(
+                    "padding must be at most half of the kernel size, got padding {padding} and kernel size {extent}"
                 )));
             }
         }

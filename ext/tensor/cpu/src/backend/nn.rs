@@ -283,13 +283,16 @@ fn extents(call: &Call, q: &View, k: &View, v: &View) -> Result<Extents> {
     })
 }
 
+/// A mask and, where it is a copy, what keeps that alive.
+type HeldMask<T> = (Mask<T>, Option<Dense<T>>);
+
 /// The mask as float numbers with the addresses of each head's part, and what keeps them alive.
 fn mask_of<T: Number>(
     t: &Threads,
     call: &Call,
     i: usize,
     x: &Extents,
-) -> Result<Option<(Mask<T>, Option<Dense<T>>)>> {
+) -> Result<Option<HeldMask<T>>> {
     let Some(Input::View(m)) = call.inputs.get(i) else { return Ok(None) };
     let n = m.layout.ndim();
     let numel: usize = m.layout.shape.iter().product();
