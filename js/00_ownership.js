@@ -31,8 +31,12 @@ export function borrowed(v) {
   return v;
 }
 
+// No step here may be one that a program can replace or watch: lists are chains of objects or have
+// no prototype, nothing is spread or iterated, no method is looked up on a program's prototype.
+
 const { apply, getOwnPropertyDescriptor, ownKeys, getPrototypeOf } = Reflect;
-const { hasOwn, isExtensible } = Object;
+const { hasOwn, isExtensible, setPrototypeOf, prototype: ObjectPrototype } = Object;
+const A = Array.prototype;
 const { isArray } = Array;
 const toText = Function.prototype.toString;
 const uncurried = (f) => Function.prototype.call.bind(f);
@@ -188,9 +192,12 @@ function retain(v) {
   else Stamp.retain(v);
 }
 
+// An array that is longer is asked for its keys: it may have few.
+const SPARSE = 2 ** 20;
+
 /** Calls `visit` on values of own data properties; runs no code of the program. */
 function children(container, visit) {
-  if (isArray(container) && !(Stamp.has(container) && Stamp.isOdd(container))) {
+  if (isArray(container) && container.length < SPARSE && !(Stamp.has(container) && Stamp.isOdd(container))) {
     // Its own properties are its elements: what could make them accessors has it shared first.
     for (let i = 0; i < container.length; i++) if (hasOwn(container, i)) visit(container[i]);
     return;
@@ -205,14 +212,15 @@ function children(container, visit) {
 /** One count less of a counted value; at zero its children follow, without recursion. */
 function release(v) {
   if (counts.is(v)) return counts.release(v);
-  const work = [v];
-  while (work.length > 0) {
-    const next = work.pop();
+  let work = { value: v, rest: undefined };
+  while (work !== undefined) {
+    const next = work.value;
+    work = work.rest;
     if (counts.is(next)) {
       counts.release(next);
     } else if (Stamp.release(next)) {
       children(next, (child) => {
-        if (counted(child)) work.push(child);
+        if (counted(child)) work = { value: child, rest: work };
       });
       counts.died?.(next);
     }
@@ -223,22 +231,32 @@ const isContainer = (v) => !counts.is(v);
 
 /** `v` and containers below it leave for whoever gets hold of them. */
 function lift(v) {
-  const list = [v];
-  for (let i = 0; i < list.length; i++) {
-    if (!Stamp.isDeep(list[i])) continue;
-    children(list[i], (child) => {
-      if (counted(child) && isContainer(child) && !includes(list, child)) list.push(child);
+  let all = { value: v, rest: undefined };
+  Stamp.fly(v, 1);
+  if (!Stamp.isDeep(v)) return all;
+  const seen = new SafeSet();
+  seen.add(v);
+  let work = all;
+  while (work !== undefined) {
+    const next = work.value;
+    work = work.rest;
+    if (!Stamp.isDeep(next)) continue;
+    children(next, (child) => {
+      if (!counted(child) || !isContainer(child) || seen.has(child)) return;
+      seen.add(child);
+      Stamp.fly(child, 1);
+      all = { value: child, rest: all };
+      work = { value: child, rest: work };
     });
   }
-  for (let i = 0; i < list.length; i++) Stamp.fly(list[i], 1);
-  return list;
+  return all;
 }
 
 /** The register's value arrived. */
 function claimed() {
   register = undefined;
   if (lifted === undefined) return;
-  for (let i = 0; i < lifted.length; i++) Stamp.fly(lifted[i], -1);
+  for (let at = lifted; at !== undefined; at = at.rest) Stamp.fly(at.value, -1);
   lifted = undefined;
 }
 
@@ -407,15 +425,16 @@ export function claim(v, t) {
 /** Uncounted code can see `v`, and all that it leads to, from now on. */
 export function share(v) {
   if (!counted(v)) return v;
-  const work = [v];
-  while (work.length > 0) {
-    const next = work.pop();
+  let work = { value: v, rest: undefined };
+  while (work !== undefined) {
+    const next = work.value;
+    work = work.rest;
     if (counts.is(next)) {
       counts.share(next);
     } else {
       Stamp.share(next);
       children(next, (child) => {
-        if (counted(child)) work.push(child);
+        if (counted(child)) work = { value: child, rest: work };
       });
     }
   }
@@ -504,14 +523,19 @@ export function field(v) {
 }
 
 // Counts of parameters' defaults, until the function takes them.
-const defaults = [];
+let defaults;
+let waiting = 0;
 
 /** A parameter's default. */
 export function dflt(v) {
   field(v);
   if (counted(v)) {
-    if (defaults.length > 15) defaults.length = 0;
-    defaults.push(v);
+    if (waiting > 15) {
+      defaults = undefined;
+      waiting = 0;
+    }
+    defaults = { value: v, rest: defaults };
+    waiting++;
   }
   return v;
 }
@@ -519,9 +543,14 @@ export function dflt(v) {
 /** A parameter that may have come from its default. */
 export function arg(v) {
   if (!counted(v)) return v;
-  const at = defaults.length === 0 ? -1 : defaults.lastIndexOf(v);
-  if (at < 0) retain(v);
-  else defaults.splice(at, 1);
+  for (let at = defaults, before; at !== undefined; before = at, at = at.rest) {
+    if (at.value !== v) continue;
+    if (before === undefined) defaults = at.rest;
+    else before.rest = at.rest;
+    waiting--;
+    return v;
+  }
+  retain(v);
   return v;
 }
 
@@ -546,7 +575,7 @@ export function store(o, key, v) {
   const property = typeof key === "object" ? undefined : getOwnPropertyDescriptor(o, key);
   if (property === undefined) {
     // An accessor on the prototype would be a call.
-    if (typeof key === "object" || typeof key === "function" || key in o) {
+    if (typeof key === "object" || typeof key === "function" || inherits(o, key)) {
       share(o);
       return share(v);
     }
@@ -567,6 +596,15 @@ export function store(o, key, v) {
   return v;
 }
 
+/** `o` inherits `key`. So it is taken to do from a proxy, which must not notice the question. */
+function inherits(o, key) {
+  for (let p = getPrototypeOf(o); p !== null; p = getPrototypeOf(p)) {
+    if (p !== A && p !== ObjectPrototype && counts.isProxy?.(p)) return true;
+    if (hasOwn(p, key)) return true;
+  }
+  return false;
+}
+
 /** A container keeps `v`. */
 function taken(container, v) {
   if (!counted(v)) return;
@@ -575,8 +613,9 @@ function taken(container, v) {
   if (isContainer(v)) Stamp.deepen(container);
 }
 
-function takenAll(container, values) {
-  for (let i = 0; i < values.length; i++) taken(container, values[i]);
+/** It keeps the values of a list from a place on. */
+function takenAll(container, values, from) {
+  for (let i = from; i < values.length; i++) taken(container, values[i]);
 }
 
 const arrayIterator = Array.prototype[Symbol.iterator];
@@ -629,22 +668,22 @@ export function ownGen(v, f) {
 const value = (o, key) => getOwnPropertyDescriptor(o, key)?.value;
 const plainObject = (o) => typeof o === "object" && o !== null && counts.isProxy?.(o) === false;
 
+const { iterator: iteratorKey, asyncIterator: asyncIteratorKey } = Symbol;
+
 /** The `next` of a generator whose steps are those of the language. */
 const untouched = (v) => (ownKeys(v).length > 0 ? undefined : originalNext(getPrototypeOf(v)));
 
 function originalNext(proto) {
   if (!nexts.has(proto)) {
     if (!plainObject(proto)) return undefined;
-    for (const key of ["next", "return", Symbol.iterator, Symbol.asyncIterator]) {
-      if (hasOwn(proto, key)) return undefined;
-    }
+    if (hasOwn(proto, "next") || hasOwn(proto, "return")) return undefined;
+    if (hasOwn(proto, iteratorKey) || hasOwn(proto, asyncIteratorKey)) return undefined;
     proto = getPrototypeOf(proto);
   }
   const original = nexts.get(proto);
   if (original === undefined || value(proto, "next") !== original) return undefined;
-  const [home, key] = proto === Generator
-    ? [iteratorHome, Symbol.iterator]
-    : [asyncIteratorPrototype, Symbol.asyncIterator];
+  const home = proto === Generator ? iteratorHome : asyncIteratorPrototype;
+  const key = proto === Generator ? iteratorKey : asyncIteratorKey;
   if (hasOwn(proto, key) || value(home, key) !== iterates.get(key)) return undefined;
   return original;
 }
@@ -725,12 +764,12 @@ function property(o, key) {
 export const yielded = (d) => Driver.took(d);
 
 /** Operands of a call whose result a loop drives, and holds them for. */
-export function askGen(f, ...operands) {
-  return steps(f) ? operands[operands.length - 1] : ask(f, ...operands);
+export function askGen(f) {
+  return steps(f) ? arguments[arguments.length - 1] : apply(ask, undefined, arguments);
 }
 
-export function askGenFetched(f, text, ...operands) {
-  return steps(f) ? operands[operands.length - 1] : askFetched(f, text, ...operands);
+export function askGenFetched(f) {
+  return steps(f) ? arguments[arguments.length - 1] : apply(askFetched, undefined, arguments);
 }
 
 export function fnGen(f, text, receiver) {
@@ -756,7 +795,6 @@ function settle(v, f) {
   return results.get(known)(v);
 }
 
-const A = Array.prototype;
 const moved = () => true;
 const listed = (v) => (lit(v), true);
 
@@ -766,10 +804,9 @@ const results = new SafeMap([
   [A.slice, listed], [A.concat, listed],
 ]);
 
-/** Array methods without callbacks: what they do with operands. */
+/** Array methods without callbacks: what they do with the operands, a list from a place on. */
 const arrays = new SafeMap([
-  [A.push, (operands, o) => takenAll(o, operands)],
-  [A.unshift, (operands, o) => takenAll(o, operands)],
+  [A.push, takenAll], [A.unshift, takenAll],
   [A.pop, () => {}], [A.shift, () => {}], [A.slice, () => {}], [A.concat, () => {}],
   [A.includes, () => {}], [A.indexOf, () => {}], [A.at, () => {}],
 ]);
@@ -792,7 +829,7 @@ const callbacks = new SafeMap([
 
 /** Values that a builtin puts into its fresh array, each with a count. */
 class Results {
-  #values = [];
+  #values = setPrototypeOf([], null);
   #choose;
   constructor(choose) {
     this.#choose = choose;
@@ -803,7 +840,7 @@ class Results {
   }
   finish(v) {
     let same = isArray(v) && !Stamp.has(v) && v.length === this.#values.length;
-    for (let i = 0; same && i < v.length; i++) same = v[i] === this.#values[i];
+    for (let i = 0; same && i < v.length; i++) same = hasOwn(v, i) && v[i] === this.#values[i];
     if (same) adopt(v);
     return same;
   }
@@ -844,6 +881,7 @@ function folding(callback) {
   return function (before, element, index, array) {
     hold(element);
     const own = mine.owned && mine.value === before;
+    mine.owned = false;
     if (!own) hold(before);
     try {
       register = undefined;
@@ -863,8 +901,19 @@ function folding(callback) {
   };
 }
 
-const ordinary = (v) => isArray(v) && !Stamp.isFlying(v) && getPrototypeOf(v) === A && !hasOwn(v, "constructor") &&
-  A.constructor === Array;
+const ordinary = (v) => isArray(v) && !Stamp.isFlying(v) && getPrototypeOf(v) === A;
+
+const makers = new SafeSet([A.slice, A.concat, A.map, A.filter]);
+const species = getOwnPropertyDescriptor(Array, Symbol.species).get;
+const speciesKey = Symbol.species;
+
+/** The method `f` of `v` gives no array but one that it makes itself. */
+const makesItself = (f, v) => !makers.has(f) || (!hasOwn(v, "constructor") && value(A, "constructor") === Array &&
+  getOwnPropertyDescriptor(Array, speciesKey)?.get === species);
+
+/** `receiver` is an array of which `f` may be known. */
+const fits = (f, receiver) =>
+  counted(receiver) && Stamp.has(receiver) && ordinary(receiver) && makesItself(f, receiver);
 
 /** A method of a receiver that may be counted: `askFetched` for builtins that are known. */
 export function askOn(f, text, receiver, a, b) {
@@ -875,21 +924,21 @@ export function askOn(f, text, receiver, a, b) {
   return n < 5 ? ask(f, receiver, a) : ask(f, receiver, a, b);
 }
 
-function askOnAll(f, text, receiver, ...operands) {
-  const last = operands[operands.length - 1];
-  if (typeof f === "function" && counted(receiver) && Stamp.has(receiver) && ordinary(receiver)) {
+function askOnAll(f, text, receiver) {
+  const last = arguments[arguments.length - 1];
+  if (typeof f === "function" && fits(f, receiver)) {
     const effect = arrays.get(f);
     if (effect !== undefined) {
-      effect(operands, receiver);
+      effect(receiver, arguments, 3);
       if (results.has(f)) transfer = f;
       return last;
     }
-    if (operands.length === 1 && compiled(last)) {
+    if (arguments.length === 4 && compiled(last)) {
       if (callbacks.has(f)) return holding(f, last);
       if (f === A.reduce) return folding(last);
     }
   }
-  return askFetched(f, text, receiver, ...operands);
+  return apply(askFetched, undefined, arguments);
 }
 
 const seen = new SafeSet([
@@ -905,7 +954,7 @@ export function askSeen(f, text, receiver) {
 /** `askOn` for a call without operands. */
 export function fnOn(f, text, receiver) {
   transfer = frame = undefined;
-  if (results.has(f) && counted(receiver) && Stamp.has(receiver) && ordinary(receiver)) {
+  if (results.has(f) && fits(f, receiver)) {
     transfer = f;
     return f;
   }
@@ -933,13 +982,18 @@ export function ask(f, a, b, c) {
 
 const keepsOperands = (f) => !lookers.has(f) && !compiled(f);
 
-function askAll(f, ...operands) {
-  for (let i = 0; i < operands.length; i++) {
-    if (!counted(operands[i])) continue;
-    if (keepsOperands(f)) shareAll(operands);
+function askAll(f) {
+  return askFrom(f, arguments, 1);
+}
+
+/** The operands are those of a list from a place on. */
+function askFrom(f, list, from) {
+  for (let i = from; i < list.length; i++) {
+    if (!counted(list[i])) continue;
+    if (keepsOperands(f)) for (let j = from; j < list.length; j++) share(list[j]);
     break;
   }
-  return operands[operands.length - 1];
+  return list[list.length - 1];
 }
 
 /** Like `ask` for a callee that was fetched before the operands. */
@@ -953,7 +1007,9 @@ export function askFetched(f, text, a, b, c) {
   }
 }
 
-const askFetchedAll = (f, text, ...operands) => askAll(f, ...operands);
+function askFetchedAll(f) {
+  return askFrom(f, arguments, 2);
+}
 
 /** Like `askFetched` where there are no operands but perhaps a receiver; gives `f`. */
 export function fn(f, text, receiver) {

@@ -134,6 +134,10 @@ fn mode(var: &Var, unit: &Unit) -> Mode {
     if var.managed_values == 0 || var.promise {
         return Mode::Plain;
     }
+    if var.kind == VarKind::Const && var.assigned > 0 {
+        // The assignment throws, after its value is there.
+        return Mode::Shared { entry: false };
+    }
     if var.exported {
         let constant = var.kind == VarKind::Const;
         return if constant { Mode::Kept { entry: false } } else { Mode::Shared { entry: false } };

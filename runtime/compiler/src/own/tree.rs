@@ -420,7 +420,8 @@ impl Expr {
     pub fn is_bare(&self, vars: &[Var]) -> bool {
         match &self.kind {
             Kind::Plain | Kind::Operator(_) | Kind::Inspect(_) | Kind::Function(_) => true,
-            Kind::Read(sym) => !vars[*sym].unclaimed,
+            // What a parameter or a caught error is, nobody knows.
+            Kind::Read(sym) => !vars[*sym].unclaimed && self.is_plain(vars),
             Kind::Paren(inner) => inner.is_bare(vars),
             Kind::Sequence(list) => list.last().is_none_or(|e| e.is_bare(vars)),
             Kind::Literal { items, .. } => items.iter().all(|i| i.value.is_bare(vars)),

@@ -171,7 +171,10 @@ impl Walk<'_> {
             StmtKind::Nothing | StmtKind::Unsupported(_) => Some(state),
             StmtKind::Expr(e) | StmtKind::Export(e) => Some(self.expr(e, state)),
             StmtKind::Declare(list) => Some(list.iter().fold(state, |state, d| {
-                let state = d.init.iter().fold(state, |state, e| self.expr(e, state));
+                let mut state = d.init.iter().fold(state, |state, e| self.expr(e, state));
+                if let (Target::Var(sym, _), None) = (&d.target, &d.init) {
+                    self.unset(*sym, &mut state);
+                }
                 self.pattern(&d.target, state)
             })),
             StmtKind::Block(list) => {
@@ -327,6 +330,14 @@ impl Walk<'_> {
             }
         }
         out
+    }
+
+    /// `let x;` makes x undefined, also when a loop comes back to it: nothing that a slot has lost.
+    fn unset(&self, sym: Sym, state: &mut State) {
+        let var = &self.tree.vars[sym];
+        if var.kind == VarKind::Let {
+            state.retain(|&slot| self.names.beside(self.name(slot)) != Some(var.name.as_str()));
+        }
     }
 
     fn pattern(&mut self, target: &Target, state: State) -> State {

@@ -3,7 +3,7 @@
 
 export const mutants = {
   "share does nothing": { runtime: [["export function share(v) {", "export function share(v) { return v;"]] },
-  "share is shallow": { runtime: [["      Stamp.share(next);\n      children(next, (child) => {\n        if (counted(child)) work.push(child);\n      });", "      Stamp.share(next);"]] },
+  "share is shallow": { runtime: [["      Stamp.share(next);\n      children(next, (child) => {\n        if (counted(child)) work = { value: child, rest: work };\n      });", "      Stamp.share(next);"]] },
   "claims without asking about the callee": { runtime: [["  if (v === register && compiled(f)) {\n    claimed();\n  } else {", "  if (v === register) {\n    claimed();\n  } else {"]] },
   "claims every result": { runtime: [["  if (v === register && compiled(f)) {\n    claimed();\n  } else {", "  if (v !== undefined) {\n    claimed();\n  } else {"]] },
   "borrowed operands are not held": { runtime: [["export function hold(v) {", "export function hold(v) { return v;"]] },
@@ -28,7 +28,7 @@ export const mutants = {
   "an await claims twice": { runtime: [["if (t !== undefined && t.value === v) t.value = undefined;\n  else retain(v);\n  return v;\n}\n\n/** Uncounted", "if (t !== undefined && t.value === v) return v;\n  else retain(v);\n  return v;\n}\n\n/** Uncounted"]] },
   "instances of other code are counted": { runtime: [["  if (t === undefined || t.target !== target) return;", "  if (t !== undefined && t.target !== target) return;"], ["  t.value = v;\n}\n\n/** A field's", "  if (t) t.value = v;\n}\n\n/** A field's"]] },
   "private fields give up the new value": { runtime: [["export function swap(v, old) {\n  if (counted(old)) release(old);", "export function swap(v, old) {\n  if (counted(v)) release(v);"]] },
-  "a default's count is taken twice": { runtime: [["  else defaults.splice(at, 1);", ""]] },
+  "a default's count is taken twice": { runtime: [["    if (before === undefined) defaults = at.rest;\n    else before.rest = at.rest;\n", ""]] },
   "a parameter takes a count that it has not": { runtime: [["  if (at < 0) retain(v);\n", "  if (at < 0) return v;\n"]] },
   "arguments are not shared": { runtime: [["for (let i = 0; i < list.length; i++) share(list[i]);", ""]] },
   "spread elements are not held": { runtime: [["? lit([...v]) : v;", "? new Stamp([...v]) && v : v;"]] },
