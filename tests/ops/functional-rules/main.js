@@ -164,3 +164,25 @@ for (const dtype of ["float16", "bfloat16", "float64"]) {
   const z = noGrad(() => F.conv2d(image, kernel));
   console.log(`frozen ${z.requiresGrad}`);
 }
+
+// Output padding may reach the stride where the dilation is larger. The result is linear in the
+// input: its gradient is what each unit vector gives.
+{
+  const options = { stride: 1, dilation: 2, outputPadding: 1, padding: 1 };
+  const x = randn([1, 2, 3, 2], { dtype: "float64" }).requiresGrad_();
+  const w = randn([2, 3, 2, 2], { dtype: "float64" }).requiresGrad_();
+  const y = F.convTranspose2d(x, w, null, options);
+  const g = randn(y.shape, { dtype: "float64" });
+  y.backward(g);
+  let worst = 0;
+  const unit = (like, i) => zeros(like.shape, { dtype: "float64" }).flatten().indexAdd(0, tensor([i], { dtype: "int64" }), ones([1], { dtype: "float64" })).reshape(like.shape);
+  for (let i = 0; i < x.size; i++) {
+    const want = F.convTranspose2d(unit(x, i), w.detach(), null, options).mul(g).sum().item();
+    worst = Math.max(worst, Math.abs(want - x.grad.flatten().index(i).item()));
+  }
+  for (let i = 0; i < w.size; i++) {
+    const want = F.convTranspose2d(x.detach(), unit(w, i), null, options).mul(g).sum().item();
+    worst = Math.max(worst, Math.abs(want - w.grad.flatten().index(i).item()));
+  }
+  console.log("transposed with output padding", y.shape, worst < 1e-12);
+}

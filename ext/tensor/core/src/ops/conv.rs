@@ -8,6 +8,7 @@ use crate::attr::{Attr, AttrDef, AttrKind, Attrs, AttrsExt};
 use crate::engine::{Arg, Engine, only, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, checked_numel, show};
+use crate::ops::movement::slice_attrs;
 use crate::ops::norm::float_dtype;
 use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, Rule, arg, attr, input, opt};
 use crate::tensor::Tensor;
@@ -140,9 +141,17 @@ fn sized(
     e.call1(op, &[Arg::Tensor(a), Arg::Tensor(b)], &attrs)
 }
 
-fn plain(e: &Engine, a: &Tensor, b: &Tensor, attrs: &Attrs) -> Result<Tensor> {
+/// The product with the spatial extents of `like`: a transposed convolution whose output padding
+/// reaches a stride leaves room for more positions than there were.
+fn plain(e: &Engine, a: &Tensor, b: &Tensor, attrs: &Attrs, like: &[usize]) -> Result<Tensor> {
     let attrs: Attrs = attrs[..4].iter().cloned().collect();
-    e.call1(Op::Convolve, &[Arg::Tensor(a), Arg::Tensor(b)], &attrs)
+    let mut out = e.call1(Op::Convolve, &[Arg::Tensor(a), Arg::Tensor(b)], &attrs)?;
+    for dim in 2..4 {
+        if out.shape()[dim] != like[dim] {
+            out = e.call1(Op::Slice, &[Arg::Tensor(&out)], &slice_attrs(dim, 0, like[dim]))?;
+        }
+    }
+    Ok(out)
 }
 
 /// Kernel: `[n, o, oh, ow]` and weight to the convolution's input `[n, c, h, w]`; `size` holds
@@ -168,7 +177,9 @@ pub const CONVOLVE_INPUT: OpDef = OpDef::new(
         let e = cx.engine;
         let c = cx.grad()?;
         Ok(smallvec![
-            cx.wants(0).then(|| plain(e, &c, &cx.input(1)?, cx.attrs)).transpose()?,
+            cx.wants(0)
+                .then(|| plain(e, &c, &cx.input(1)?, cx.attrs, &cx.meta(0)?.shape))
+                .transpose()?,
             cx.wants(1)
                 .then(|| sized(
                     e,
@@ -204,7 +215,9 @@ pub const CONVOLVE_WEIGHT: OpDef = OpDef::new(
         let e = cx.engine;
         let c = cx.grad()?;
         Ok(smallvec![
-            cx.wants(0).then(|| plain(e, &cx.input(1)?, &c, cx.attrs)).transpose()?,
+            cx.wants(0)
+                .then(|| plain(e, &cx.input(1)?, &c, cx.attrs, &cx.meta(0)?.shape))
+                .transpose()?,
             cx.wants(1)
                 .then(|| sized(
                     e,

@@ -320,7 +320,7 @@ pub const SELECT: OpDef = OpDef::new(
 )
 .samples(&[sample(&[Real(&[2, 3])], &[1.0, -1.0])]);
 
-fn slice_attrs(dim: usize, start: usize, length: usize) -> crate::Attrs {
+pub(crate) fn slice_attrs(dim: usize, start: usize, length: usize) -> crate::Attrs {
     smallvec![
         Attr::Int(dim as i64),
         Attr::Int(start as i64),
