@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// The tensor library goes through the ownership pass like a user's module.
 fn compile(specifier: &str, source: &str) -> Result<String, String> {
     let options = mlrun_compiler::Options {
-        ownership: mlrun_compiler::Ownership::On,
+        ownership: mlrun_compiler::Ownership::Whole,
         ..mlrun_compiler::Options::new(mlrun_compiler::SourceType::Module)
     };
     let compiled = mlrun_compiler::compile(specifier, source, &options)

@@ -1,15 +1,19 @@
-//! Compiles files with the ownership pass: `own OUT_DIR FILE...`; for looking at what is emitted.
+//! Compiles files with the ownership pass: `own [--whole] OUT_DIR FILE...`; for looking at what is
+//! emitted. `--whole`: also functions in which nothing points at tensors.
 
 #![allow(clippy::disallowed_methods)] // reads test programs, not modules
 
 use mlrun_compiler::{FrameStyle, Options, Ownership, SourceType, compile};
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let whole = args.first().is_some_and(|a| a == "--whole");
+    args.drain(..usize::from(whole));
+    let ownership = if whole { Ownership::Whole } else { Ownership::On };
     let Some((out, files)) = args.split_first() else { return };
     for file in files {
         let Ok(source) = std::fs::read_to_string(file) else { continue };
-        let options = Options { ownership: Ownership::On, ..Options::new(SourceType::Module) };
+        let options = Options { ownership, ..Options::new(SourceType::Module) };
         let name = file.rsplit('/').next().unwrap_or(file);
         match compile(name, &source, &options) {
             Ok(compiled) => {

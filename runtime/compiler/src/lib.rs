@@ -25,7 +25,7 @@ pub use functions::{FunctionText, text_hash};
 pub use own::RUNTIME_MODULE;
 
 /// Part of every cache key: changes whenever the emitted text can change.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-2");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-3");
 
 /// How a file is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +53,9 @@ pub enum Ownership {
     Off,
     /// Tensors are released at last use.
     On,
+    /// The same, and functions are compiled also where nothing points at tensors: for the
+    /// library, whose functions get tensors under other names, and for tests of the pass.
+    Whole,
 }
 
 /// What [`compile`] needs to know about a file besides its text.
@@ -231,7 +234,7 @@ fn own(
         return Ok(None);
     }
     let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        own::run(source, &program, &semantic, source_type)
+        own::run(source, &program, &semantic, source_type, options.ownership == Ownership::Whole)
     }));
     let passed = passed.unwrap_or_else(|_| Err(("the pass failed".to_owned(), 0)));
     passed.map_err(|(problem, at)| {

@@ -64,7 +64,8 @@ fn goldens() {
         }
         let mut options = Options::new(source_type(&path).expect("filtered"));
         if path.parent().is_some_and(|p| p.ends_with("own")) {
-            options.ownership = Ownership::On;
+            let whole = path.file_stem().is_none_or(|name| name != "relevance");
+            options.ownership = if whole { Ownership::Whole } else { Ownership::On };
         }
         let (got, extension, other) = match compile(&name, &source, &options) {
             Ok(compiled) => (compiled.code, "out.js", "err"),

@@ -9,6 +9,9 @@ use std::process::{Command, Output};
 
 use mlrun_compiler::{Options, Ownership, SourceType, compile};
 
+/// With functions left alone for lack of a hint, and without.
+const BOTH: [(&str, Ownership); 2] = [("chosen", Ownership::On), ("whole", Ownership::Whole)];
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ownership")
 }
@@ -31,10 +34,10 @@ fn node(args: &[&Path], env: &[(&str, &str)]) -> Output {
 }
 
 /// Compiles every program of a folder into another.
-fn compile_all(from: &Path, to: &Path) {
+fn compile_all(from: &Path, to: &Path, ownership: Ownership) {
     fs::create_dir_all(to).expect("folder");
     fs::copy(folder().join("package.json"), to.join("package.json")).expect("package.json");
-    let options = Options { ownership: Ownership::On, ..Options::new(SourceType::Module) };
+    let options = Options { ownership, ..Options::new(SourceType::Module) };
     for entry in fs::read_dir(from).expect("programs") {
         let path = entry.expect("entry").path();
         if path.extension().is_none_or(|e| e != "js") {
@@ -70,7 +73,7 @@ fn generate(dir: &Path, first: u32, count: u32) -> (PathBuf, PathBuf) {
         node(&[&folder().join("generate.mjs"), &plain, Path::new(&first), Path::new(&count)], &[]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     fs::copy(folder().join("package.json"), plain.join("package.json")).expect("package.json");
-    compile_all(&plain, &compiled);
+    compile_all(&plain, &compiled, Ownership::Whole);
     (plain, compiled)
 }
 
@@ -79,9 +82,11 @@ fn programs_print_the_same() {
     if !has_node() {
         return;
     }
-    let compiled = scratch("programs");
-    compile_all(&folder().join("programs"), &compiled);
-    differ(&folder().join("programs"), &compiled, &[]);
+    for (name, ownership) in BOTH {
+        let compiled = scratch(&format!("programs-{name}"));
+        compile_all(&folder().join("programs"), &compiled, ownership);
+        differ(&folder().join("programs"), &compiled, &[]);
+    }
 }
 
 #[test]
@@ -92,7 +97,11 @@ fn random_programs_print_the_same() {
     let dir = scratch("random");
     let count = std::env::var("FUZZ_COUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
     let (plain, compiled) = generate(&dir, 100_000, count);
-    differ(&plain, &compiled, &[]);
+    for (name, ownership) in BOTH {
+        println!("{name}");
+        compile_all(&plain, &compiled, ownership);
+        differ(&plain, &compiled, &[]);
+    }
 }
 
 #[test]
@@ -106,6 +115,6 @@ fn broken_rules_are_caught() {
         let path = entry.expect("entry").path();
         fs::copy(&path, plain.join(path.file_name().expect("name"))).expect("copy");
     }
-    compile_all(&plain, &compiled);
+    compile_all(&plain, &compiled, Ownership::Whole);
     differ(&plain, &compiled, &[("MUTANTS", "all")]);
 }

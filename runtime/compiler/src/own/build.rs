@@ -21,6 +21,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
                 exposed: false,
                 exported: false,
                 imported: flags.is_import(),
+                from: None,
                 pattern: false,
                 destructured: false,
                 rest: false,
@@ -315,9 +316,15 @@ impl<'a> Builder<'a> {
 
     fn module_statement(&mut self, s: &'a Statement<'a>) -> StmtKind {
         match s {
-            Statement::ImportDeclaration(_)
-            | Statement::ExportAllDeclaration(_)
-            | Statement::ExportFromDeclaration(_) => StmtKind::Nothing,
+            Statement::ImportDeclaration(i) => {
+                for id in i.specifiers.iter().flatten().filter_map(|s| s.local().symbol_id.get()) {
+                    self.tree.vars[id.index()].from = Some(i.source.value.to_string());
+                }
+                StmtKind::Nothing
+            }
+            Statement::ExportAllDeclaration(_) | Statement::ExportFromDeclaration(_) => {
+                StmtKind::Nothing
+            }
             Statement::ExportNamedDeclaration(e) => {
                 for specifier in &e.specifiers {
                     if let ModuleExportName::IdentifierReference(id) = &specifier.local
@@ -796,6 +803,7 @@ impl<'a> Builder<'a> {
         }
         let base = c.heritage.is_none();
         let mut class = ClassInfo {
+            name: c.id.as_ref().and_then(|id| id.symbol_id.get()).map(|id| id.index()),
             inner: span(c.body.span),
             base,
             constructor: None,
@@ -810,6 +818,7 @@ impl<'a> Builder<'a> {
                     let constructor = m.kind == MethodDefinitionKind::Constructor;
                     self.tree.units[unit].is_constructor = constructor;
                     self.tree.units[unit].counts_instance = constructor && base;
+                    self.tree.methods.extend(m.key.name().map(|name| (name.into_owned(), unit)));
                     if constructor {
                         class.constructor = Some(unit);
                     }
@@ -819,6 +828,13 @@ impl<'a> Builder<'a> {
                     if let Some(value) = &p.value {
                         let unit = self.part(UnitKind::Field, value.span(), value);
                         class.fields.push(unit);
+                        if let [Stmt { kind: StmtKind::Return(Some(value)), .. }] =
+                            &self.tree.units[unit].body[..]
+                            && let Kind::Function(method) = value.kind
+                        {
+                            let name = p.key.name().map(|name| (name.into_owned(), method));
+                            self.tree.methods.extend(name);
+                        }
                     }
                 }
                 ClassElement::StaticBlock(s) => {
@@ -1014,6 +1030,9 @@ impl<'a> Builder<'a> {
                         }
                     }
                     let mut value = self.expr(&p.value);
+                    if let Kind::Function(unit) = value.kind {
+                        self.tree.methods.extend(p.key.name().map(|n| (n.into_owned(), unit)));
+                    }
                     if p.shorthand {
                         // `{ x }` has one identifier for key and value.
                         let inner = Expr { span: value.span, kind: value.kind };
@@ -1081,6 +1100,11 @@ impl<'a> Builder<'a> {
             },
         };
         let value = self.expr(&a.right);
+        if let (Target::Member(member), Kind::Function(unit)) = (&target, &value.kind)
+            && let Kind::Member(m) = &member.kind
+        {
+            self.tree.methods.extend(m.name.clone().map(|name| (name, *unit)));
+        }
         Kind::Assign(Box::new(Assign { target, op, value }))
     }
 

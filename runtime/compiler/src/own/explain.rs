@@ -49,13 +49,7 @@ pub(crate) struct Story {
 pub(crate) fn tell(source: &str, tree: &Tree, names: &Names, edits: &Edits, log: &[Log]) -> Story {
     let mut story = Story::default();
     if tree.dynamic {
-        story.fates.push(Fate {
-            at: 0,
-            name: "the whole file".into(),
-            ends: BTreeSet::new(),
-            reason: Some("direct eval or `with` can see every variable".into()),
-        });
-        return story;
+        return untouched("direct eval or `with` can see every variable");
     }
     let mut slots: BTreeMap<String, usize> = BTreeMap::new();
     for (sym, var) in tree.vars.iter().enumerate() {
@@ -82,6 +76,13 @@ pub(crate) fn tell(source: &str, tree: &Tree, names: &Names, edits: &Edits, log:
     story.events.dedup();
     story.fates.sort_by_key(|f| f.at);
     story
+}
+
+/// The story of a file that stays as it is.
+pub(crate) fn untouched(reason: &str) -> Story {
+    let name = "the whole file".to_owned();
+    let fate = Fate { at: 0, name, ends: BTreeSet::new(), reason: Some(reason.to_owned()) };
+    Story { events: vec![], fates: vec![fate] }
 }
 
 struct Teller<'t> {

@@ -40,7 +40,6 @@ pub(crate) fn insert(
     let mut edits = Edits::default();
     let mut log = vec![];
     let mut seq = 0;
-    let counts_private = tree.units.iter().all(|u| u.left_alone.is_none());
     for (id, unit) in tree.units.iter().enumerate() {
         if unit.left_alone.is_some() {
             continue;
@@ -71,7 +70,7 @@ pub(crate) fn insert(
             ticket: None,
             driving: false,
             drives: false,
-            counts_private,
+            counts_private: counts_private(source, tree, unit),
             callee: None,
             overridden: vec![],
             drivers: vec![],
@@ -89,6 +88,17 @@ pub(crate) fn insert(
     }
     classes(tree, names, &mut edits);
     (edits, log)
+}
+
+/// Every function that can name a private field which `unit` can name is compiled.
+fn counts_private(source: &str, tree: &Tree, unit: &Unit) -> bool {
+    let around = tree.classes.iter().map(|c| c.inner).filter(|c| c.holds(unit.span));
+    let Some(outermost) = around.max_by_key(|c| c.len()) else { return false };
+    let names = |s: Span| {
+        source.get(s.start as usize..s.end as usize).is_none_or(|text| text.contains('#'))
+    };
+    let inside = |u: &&Unit| u.left_alone.is_some() && outermost.holds(u.span);
+    !tree.units.iter().filter(inside).any(|u| names(u.span))
 }
 
 /// Marks classes whose instances are counted, and gives base classes a constructor that says so.
@@ -1751,9 +1761,9 @@ impl<'t> Inserter<'t> {
     fn makes_generator(&self, e: &Expr) -> bool {
         let Kind::Call(call) = &e.kind else { return false };
         match call.callee.kind {
-            Kind::Read(sym) => {
-                self.var(sym).function.is_some_and(|f| self.tree.units[f].is_generator)
-            }
+            Kind::Read(sym) => self.var(sym).function.is_some_and(|f| {
+                self.tree.units[f].is_generator && self.tree.units[f].left_alone.is_none()
+            }),
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
 //! The ownership pass: counting is put into user programs. See DESIGN.md beside this crate.
 //!
-//! build (AST to [`tree`]) -> modes (how each variable counts) -> liveness (last uses) -> insert
+//! build (AST to [`tree`]) -> relevance (which functions are worth it) -> modes (how each variable counts) -> liveness (last uses) -> insert
 //! (edits). Invariant: what is not understood is left alone, and then shared.
 
 mod build;
@@ -10,6 +10,7 @@ mod insert;
 mod liveness;
 mod modes;
 mod names;
+mod relevance;
 mod tree;
 mod verify;
 
@@ -24,7 +25,7 @@ use crate::text::Derived;
 /// The module that user modules import the runtime half from.
 pub const RUNTIME_MODULE: &str = "ext:mlrun/ownership.js";
 
-/// Runs the pass. `None`: the program needs no change.
+/// Runs the pass. `None`: the program needs no change. `whole`: also functions without a hint.
 ///
 /// # Errors
 /// The verifier's complaint about what was emitted, and the offset in the source: a bug here.
@@ -33,6 +34,7 @@ pub(crate) fn run<'a>(
     program: &'a Program<'a>,
     semantic: &'a Semantic<'a>,
     source_type: SourceType,
+    whole: bool,
 ) -> Result<Option<Derived>, (String, u32)> {
     let module = matches!(source_type, SourceType::Module | SourceType::Jsx);
     if forges(source, program) {
@@ -40,10 +42,9 @@ pub(crate) fn run<'a>(
     }
     let script = source_type == SourceType::Script;
     let mut tree = build::build(program, semantic);
-    if tree.dynamic {
+    if tree.dynamic || !decide(source, &mut tree, script, whole) {
         return Ok(None);
     }
-    modes::decide(&mut tree, script);
     let escape = escape::Escape::analyse(&tree);
     escape.lend(&mut tree);
     let names = names::Names::new(source, &tree);
@@ -65,6 +66,23 @@ pub(crate) fn run<'a>(
     }
 }
 
+/// Decides what is compiled and how variables count. `false`: nothing is.
+fn decide(source: &str, tree: &mut tree::Tree, script: bool, whole: bool) -> bool {
+    let functions: Vec<_> = tree.vars.iter().map(|v| v.function).collect();
+    relevance::spread(tree);
+    modes::decide(tree, script);
+    if whole {
+        return true;
+    }
+    let found = relevance::choose(source, tree, &functions);
+    if found {
+        relevance::spread(tree);
+        // What is left alone sees more; everything found so far still holds.
+        modes::decide(tree, script);
+    }
+    found
+}
+
 pub(crate) use explain::{Story, What};
 
 /// What [`run`] would do, and why.
@@ -75,16 +93,18 @@ pub(crate) fn story<'a>(
     source_type: SourceType,
 ) -> Story {
     let mut tree = build::build(program, semantic);
-    if !tree.dynamic {
-        modes::decide(&mut tree, source_type == SourceType::Script);
-    }
+    let script = source_type == SourceType::Script;
+    let found = !tree.dynamic && decide(source, &mut tree, script, false);
     let escape = escape::Escape::analyse(&tree);
     escape.lend(&mut tree);
     let names = names::Names::new(source, &tree);
-    let (edits, log) = match tree.dynamic {
-        true => Default::default(),
-        false => insert::insert(source, &tree, &names, &escape),
+    let (edits, log) = match found {
+        true => insert::insert(source, &tree, &names, &escape),
+        false => Default::default(),
     };
+    if !found && !tree.dynamic {
+        return explain::untouched(relevance::REASON);
+    }
     explain::tell(source, &tree, &names, &edits, &log)
 }
 
@@ -120,7 +140,7 @@ mod tests {
     fn seeded_bugs_are_found() {
         let source = "export function f(x, n) {\n  let h = x.add(1);\n  for (let i = 0; i < n; i++) {\n    const g = h.mul(2);\n    h = h.sub(g);\n  }\n  h.sum();\n  return n;\n}\n";
         let options = crate::Options {
-            ownership: crate::Ownership::On,
+            ownership: crate::Ownership::Whole,
             ..crate::Options::new(SourceType::Module)
         };
         let code = crate::compile("f.js", source, &options).expect("compiles").code;

@@ -16,6 +16,8 @@ pub(crate) struct Tree {
     /// Every use of a variable: where it stands.
     pub uses: Vec<(Sym, UnitId)>,
     pub classes: Vec<ClassInfo>,
+    /// Functions that are methods: of classes, of object literals, or assigned to a property.
+    pub methods: Vec<(String, UnitId)>,
     /// Direct eval or `with` somewhere: nothing can be known about any variable.
     pub dynamic: bool,
 }
@@ -23,12 +25,23 @@ pub(crate) struct Tree {
 /// Where a class's elements stand, with braces.
 #[derive(Debug)]
 pub(crate) struct ClassInfo {
+    pub name: Option<Sym>,
     pub inner: Span,
     pub base: bool,
     pub constructor: Option<UnitId>,
     pub fields: Vec<UnitId>,
     /// It has elements that the pass does not know.
     pub odd: bool,
+}
+
+impl Span {
+    pub fn holds(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    pub fn len(self) -> u32 {
+        self.end - self.start
+    }
 }
 
 impl Tree {
@@ -147,6 +160,8 @@ pub(crate) struct Var {
     pub exposed: bool,
     pub exported: bool,
     pub imported: bool,
+    /// The module that it is imported from.
+    pub from: Option<String>,
     /// Bound by a pattern that runs code, or where nothing can be put after it.
     pub pattern: bool,
     /// Bound by a simple pattern or loop head: retained right after.
