@@ -117,6 +117,8 @@ struct Search<'t> {
     holds: Vec<Vec<UnitId>>,
     /// Names of strong methods.
     names: HashSet<&'t str>,
+    /// Names of methods in a file that takes nothing from outside: they mean its own.
+    defined: HashSet<&'t str>,
     /// The class that a function is a part of.
     class_of: Vec<Option<usize>>,
     /// Classes some of which is compiled, so that their instances are worth counting.
@@ -139,9 +141,12 @@ impl<'t> Search<'t> {
             let plain = |from: &str| from.starts_with("node:") || from.ends_with(".json");
             var.imported && !var.from.as_deref().is_some_and(plain)
         };
+        let alone = !tree.vars.iter().any(from_outside);
+        let defined = tree.methods.iter().filter(|_| alone);
         Self {
             source,
             tree,
+            defined: defined.map(|(name, _)| name.trim_start_matches('#')).collect(),
             units: vec![Level::None; tree.units.len()],
             vars: tree.vars.iter().map(from_outside).collect(),
             holds: functions.iter().map(|f| f.iter().copied().collect()).collect(),
@@ -332,7 +337,7 @@ impl<'t> Search<'t> {
             .map(|c| self.text(c).trim_matches(['"', '\'', '`']));
         name.map(|n| n.trim_start_matches('#'))
             .or(quoted)
-            .is_some_and(|n| self.names.contains(n) || lists(HINTS, n))
+            .is_some_and(|n| self.names.contains(n) || lists(HINTS, n) && !self.defined.contains(n))
     }
 
     /// The value may be a tensor or lead to one.
@@ -553,6 +558,16 @@ mod tests {
             let source = format!("{IMPORT}{text}");
             assert_eq!(compiled(&source), want, "{text}");
         }
+    }
+
+    /// A file that imports nothing means its own methods.
+    #[test]
+    fn names_of_own_methods() {
+        let class = "class P { sum() { return 1; } } function f(p) { return p.sum(); }";
+        assert_eq!(compiled(class), "");
+        assert_eq!(compiled(&format!("{IMPORT}{class}")), "() | function f(p)");
+        let strong = "class P { sum(x) { return x.relu(); } } function f(p) { return p.sum(); }";
+        assert_eq!(compiled(strong), "(x) | function f(p)");
     }
 
     /// Every member of the declared classes is either a hint or common, so new ones are decided.
