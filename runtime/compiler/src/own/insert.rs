@@ -98,7 +98,7 @@ fn counts_private(source: &str, tree: &Tree, unit: &Unit) -> bool {
         source.get(s.start as usize..s.end as usize).is_none_or(|text| text.contains('#'))
     };
     let inside = |u: &&Unit| u.left_alone.is_some() && outermost.holds(u.span);
-    !tree.units.iter().filter(inside).any(|u| names(u.span))
+    !tree.units.iter().filter(inside).any(|u| u.kind == UnitKind::Field || names(u.span))
 }
 
 /// Marks classes whose instances are counted, and gives base classes a constructor that says so.

@@ -20,12 +20,12 @@ const HINTS: &str = " T abs acos addParamGroup add_ amax amin argmax argmin args
     cumprod cumsum detach diagonal dispose div div_ dot dtype elu erf expand expm1 extraRepr fill_
     flatten flip floorDivide forward fromPretrained gather ge gelu getBatch getLastLr getSubmodule
     grad gt indexAdd indexSelect isDisposed isLeaf isfinite isinf isnan item lastEpoch le leakyRelu
-    lerp loadStateDict log10 log1p log2 logicalAnd logicalNot logicalOr logsumexp lt maskedFill
+    lerp loadStateDict log10 log1p log2 logSoftmax logicalAnd logicalNot logicalOr logsumexp lt maskedFill
     matmul maximum mean minimum mul mul_ namedBuffers namedChildren namedModules namedParameters
     narrow ndim neg nonzero norm numBatchesTracked optimizer outProj outer paramGroups parameters
     permute pow prod reciprocal registerBuffer registerForwardHook registerForwardPreHook relu
     remainder requiresGrad requiresGrad_ reshape rsqrt runningMean runningVar scatterAdd shape
-    sigmoid silu sinh softplus sqrt square squeeze stateDict std sub sub_ sum tan tanh tensors tile
+    sigmoid silu sinh softmax softplus sqrt square squeeze stateDict std sub sub_ sum tan tanh tensors tile
     toArray toTypedArray topk train transpose tril triu trunc unbind unsqueeze variance zeroGrad
     zero_ ";
 
@@ -33,7 +33,7 @@ const HINTS: &str = " T abs acos addParamGroup add_ amax amin argmax argmin args
 #[cfg(test)]
 const COMMON: &str = " add all any append apply at averages best bias ceil children constructor
     cos count data device eq eval exp extend floor get inFeatures index latest length list load log
-    lr max min modules name ne outFeatures p pad repeat reset roll round save select sign sin size
+    lr max min modules ne outFeatures p pad repeat reset roll round save select sign sin size
     sort split step swap to toJSON toString training update value view weight where ";
 
 /// Globals that never give a tensor.
@@ -284,8 +284,7 @@ impl<'t> Search<'t> {
                 }
             }
             Kind::Class(parts) => {
-                let class = self.class_at(e);
-                if let Some(class) = class
+                if let Some(class) = self.class_at(e)
                     && parts.iter().any(|p| self.any(p))
                 {
                     self.changed |= !std::mem::replace(&mut self.classes[class], true);
@@ -376,11 +375,8 @@ impl<'t> Search<'t> {
                 each_expr(s, &mut |e, _: Position| self.calls(id, e));
             }
         }
-        for class in 0..tree.classes.len() {
-            if self.classes[class] {
-                self.touch(class);
-            }
-        }
+        let strong = (0..tree.classes.len()).filter(|&c| self.classes[c]);
+        strong.collect::<Vec<_>>().into_iter().for_each(|class| self.touch(class));
         self.captures();
     }
 

@@ -13,7 +13,7 @@ function code(c) {
 
 class Cursor {
   constructor(at) {$own.made(this, new.target);
-    this.at = $own.share(at);
+    this.at = $own.store(this, "at", at);
   /*$own*/}
   next(n) {
     this.at += n;
