@@ -25,7 +25,7 @@ pub use functions::{FunctionText, text_hash};
 pub use own::RUNTIME_MODULE;
 
 /// Part of every cache key: changes whenever the emitted text can change.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-3");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("MLRUN_COMPILER_SOURCES"));
 
 /// How a file is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
