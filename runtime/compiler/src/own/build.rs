@@ -1246,6 +1246,29 @@ fn callee_text(e: &Expression<'_>) -> String {
             };
             format!("{}[{key}]", callee_text(&m.object))
         }
-        _ => "(intermediate value)".to_owned(),
+        Expression::ObjectExpression(o) => {
+            format!("{{{}}}", INTERMEDIATE.repeat(o.properties.len()))
+        }
+        Expression::ConditionalExpression(_) => INTERMEDIATE.repeat(3),
+        Expression::ArrayExpression(a) => {
+            let elements: Vec<_> = a.elements.iter().map(element_text).collect();
+            format!("[{}]", elements.join(","))
+        }
+        Expression::SequenceExpression(s) => {
+            let parts: Vec<_> = s.expressions.iter().map(callee_text).collect();
+            format!("({})", parts.join(" , "))
+        }
+        Expression::BooleanLiteral(b) => b.value.to_string(),
+        _ => INTERMEDIATE.to_owned(),
+    }
+}
+
+const INTERMEDIATE: &str = "(intermediate value)";
+
+fn element_text(e: &ArrayExpressionElement<'_>) -> String {
+    match e {
+        ArrayExpressionElement::SpreadElement(s) => format!("(...{})", callee_text(&s.argument)),
+        ArrayExpressionElement::Elision(_) => INTERMEDIATE.to_owned(),
+        _ => e.as_expression().map_or_else(|| INTERMEDIATE.to_owned(), callee_text),
     }
 }

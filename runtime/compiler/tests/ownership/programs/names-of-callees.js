@@ -1,0 +1,18 @@
+import { full } from "mlrun";
+const { print } = globalThis.harness;
+const T = (n = 1) => full([2], n);
+const says = (f) => { try { f(); print("called"); } catch (e) { print(e.message); } };
+const t = T(), a = [t];
+says(() => ({ p: t, q: t }).q.absent(t));
+says(() => ({}).absent(t));
+says(() => ({ ...a, p() {}, get r() { return t; } }).absent(t));
+says(() => ({ p: [t], q: { t } }).q.absent(t));
+says(() => ([]).absent(t));
+says(() => [t, 1, , "s"].absent(t));
+says(() => [...a, [t], { t }][0].absent(t));
+says(() => (t, a).absent(t));
+says(() => (t, a, t).absent(t));
+says(() => (t ? t : a).absent(t));
+says(() => [t ? t : a].absent(t));
+says(() => ({ p: t }.p ?? t).absent(t));
+says(() => [true, null, T(2)].absent(t));
