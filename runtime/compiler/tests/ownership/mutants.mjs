@@ -25,7 +25,8 @@ export const mutants = {
   "arrays in flight give up elements": { runtime: [["isArray(v) && !Stamp.isFlying(v) &&", "isArray(v) &&"]] },
   "unclaimed completions are not shared": { runtime: [["  if (t === undefined) return share(v);", "  if (t === undefined) return v;"]] },
   "unclaimed completions of patterned functions are not shared": { runtime: [["export function leave(v) {\n  return share(v);", "export function leave(v) {\n  return v;"]] },
-  "an await claims twice": { runtime: [["if (t !== undefined && t.value === v) t.value = undefined;\n  else retain(v);\n  return v;\n}\n\n/** Uncounted", "if (t !== undefined && t.value === v) return v;\n  else retain(v);\n  return v;\n}\n\n/** Uncounted"]] },
+  // A token is emptied by its one claim; two claims of it would leave an owner without a count.
+  "an await claims twice": { emitted: [[/\$own\.claim\(/g, "((v, t) => ($own.claim(v, t), $own.drop(v), v))("]] },
   "instances of other code are counted": { runtime: [["  if (t === undefined || t.target !== target) return;", "  if (t !== undefined && t.target !== target) return;"], ["  t.value = v;\n}\n\n/** A field's", "  if (t) t.value = v;\n}\n\n/** A field's"]] },
   "private fields give up the new value": { runtime: [["export function swap(v, old) {\n  if (counted(old)) release(old);", "export function swap(v, old) {\n  if (counted(v)) release(v);"]] },
   "a default's count is taken twice": { runtime: [["    if (before === undefined) defaults = at.rest;\n    else before.rest = at.rest;\n", ""]] },
