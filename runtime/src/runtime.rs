@@ -151,6 +151,10 @@ impl Runtime {
         self.loader.stats()
     }
 
+    pub(crate) fn isolate(&mut self) -> &mut v8::Isolate {
+        self.js.v8_isolate()
+    }
+
     fn set_argv(&mut self, script: String, args: &[String]) {
         let executable = std::env::current_exe().unwrap_or_default();
         let mut argv = vec![executable.to_string_lossy().into_owned(), script];

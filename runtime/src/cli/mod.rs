@@ -6,6 +6,7 @@
 
 mod compile;
 mod eval;
+mod heap;
 mod info;
 mod interrupt;
 mod run;
@@ -214,7 +215,9 @@ fn exit_code(code: i32) -> ExitCode {
 
 /// Makes a runtime or says why not.
 fn runtime(options: RuntimeOptions) -> Result<Runtime, i32> {
-    Runtime::new(options).map_err(|error| fail(&error))
+    let mut runtime = Runtime::new(options).map_err(|error| fail(&error))?;
+    heap::install(&mut runtime);
+    Ok(runtime)
 }
 
 /// A path given on the command line.
