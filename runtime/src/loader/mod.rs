@@ -87,6 +87,9 @@ struct UserModule {
     runtime_half: String,
 }
 
+/// A source text, and where a part of it starts and ends.
+type Place = (Rc<str>, u32, u32);
+
 /// Loads user modules for one isolate.
 pub(crate) struct Loader {
     packages: Packages,
@@ -101,7 +104,7 @@ pub(crate) struct Loader {
     pending: RefCell<HashMap<u64, (Key, Entry)>>,
     /// Functions that the ownership pass changed, by the hash of their emitted text: where they
     /// stand in what the user wrote.
-    texts: RefCell<HashMap<u64, (Rc<str>, u32, u32)>>,
+    texts: RefCell<HashMap<u64, Place>>,
     stats: Cell<Stats>,
     ownership: Ownership,
     /// Whether the program may get at tensors; known once its main module is loaded.

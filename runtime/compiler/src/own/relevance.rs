@@ -278,10 +278,11 @@ impl<'t> Search<'t> {
     fn flows(&mut self, e: &'t Expr) {
         match &e.kind {
             Kind::Assign(a) if a.op != AssignOp::Arithmetic => self.assign(&a.target, &a.value),
-            Kind::Call(call) if matches!(call.callee.kind, Kind::Member(_)) => {
-                if call.args.iter().any(|a| self.carries(&a.value)) {
-                    self.fill(&call.callee);
-                }
+            Kind::Call(call)
+                if matches!(call.callee.kind, Kind::Member(_))
+                    && call.args.iter().any(|a| self.carries(&a.value)) =>
+            {
+                self.fill(&call.callee);
             }
             Kind::Class(parts) => {
                 if let Some(class) = self.class_at(e)
