@@ -71,11 +71,7 @@ impl Report {
     }
 
     /// An error that has no place in the program.
-    pub(crate) fn message(text: String) -> Self {
-        Self::headline(text)
-    }
-
-    fn headline(headline: String) -> Self {
+    pub(crate) fn headline(headline: String) -> Self {
         Self {
             headline,
             place: None,

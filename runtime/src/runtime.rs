@@ -176,7 +176,7 @@ impl Runtime {
             evaluated.await
         });
         if self.heap_guard.ended(&mut self.js) {
-            return Err(Error::Uncaught(Box::new(Report::message(self.heap_guard.message()))));
+            return Err(Error::Uncaught(Box::new(Report::headline(self.heap_guard.message()))));
         }
         let exit = self.exit();
         if exit.requested {

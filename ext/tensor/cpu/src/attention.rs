@@ -13,7 +13,6 @@ use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
 use crate::simd::{Action, fold_row_f32};
 use crate::threads::Threads;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Rows of queries in a block.
 const ROWS: usize = 64;
@@ -197,24 +196,6 @@ impl Extents {
     }
 }
 
-/// Runs tasks on the pool, or in turn with the pool for each where they are few.
-fn tasks(
-    threads: &Threads,
-    count: usize,
-    f: impl Fn(usize, &Threads) -> Result<(), NoScratch> + Sync,
-) -> Result<(), NoScratch> {
-    if count < threads.count() || threads.count() == 1 {
-        return (0..count).try_for_each(|i| f(i, threads));
-    }
-    let failed = AtomicBool::new(false);
-    threads.run(count, &|i| {
-        if f(i, Threads::alone()).is_err() {
-            failed.store(true, Relaxed);
-        }
-    });
-    if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
-}
-
 /// Writes the result and each row's `lse`.
 ///
 /// # Safety
@@ -230,7 +211,7 @@ pub unsafe fn forward<T: Exp>(
     let [q, k, v] = [q, k, v].map(|p| SyncPtr(p.cast_mut()));
     let (y, lse) = (SyncPtr(y), SyncPtr(lse));
     let blocks = x.l.div_ceil(ROWS);
-    tasks(threads, x.heads * blocks, |task, threads| {
+    threads.try_run(x.heads * blocks, |task, threads| {
         let (h, first) = (task / blocks, task % blocks * ROWS);
         let m = ROWS.min(x.l - first);
         let weights = Scratch::new::<T>(m * x.s)?;
@@ -296,7 +277,7 @@ pub unsafe fn backward<T: Exp>(
 ) -> Result<(), NoScratch> {
     let grads = grads.map(SyncPtr);
     let saved = &saved;
-    tasks(threads, x.heads, |h, threads| {
+    threads.try_run(x.heads, |h, threads| {
         let f = saved;
         let [gq, gk, gv] = [
             grads[0].get().wrapping_add(h * x.l * x.e),

@@ -12,7 +12,6 @@ use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
 use crate::threads::Threads;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Numbers of a block of columns.
 const BLOCK: usize = 1 << 17;
@@ -231,24 +230,6 @@ impl<T: Number> Columns<T> {
     }
 }
 
-/// Runs tasks on the pool, or one after the other with the pool for each where they are few.
-fn tasks(
-    threads: &Threads,
-    count: usize,
-    f: impl Fn(usize, &Threads) -> Result<(), NoScratch> + Sync,
-) -> Result<(), NoScratch> {
-    if count < threads.count() || threads.count() == 1 {
-        return (0..count).try_for_each(|i| f(i, threads));
-    }
-    let failed = AtomicBool::new(false);
-    threads.run(count, &|i| {
-        if f(i, Threads::alone()).is_err() {
-            failed.store(true, Relaxed);
-        }
-    });
-    if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
-}
-
 /// The result of a convolution.
 ///
 /// # Safety
@@ -268,7 +249,7 @@ pub unsafe fn forward<T: Number>(
         bias.map(|b| SyncPtr(b.cast_mut())),
         SyncPtr(y),
     );
-    tasks(threads, g.n * g.groups, |task, threads| {
+    threads.try_run(g.n * g.groups, |task, threads| {
         let group = task % g.groups;
         let [strip, columns] = g.working();
         let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);
@@ -336,7 +317,7 @@ pub unsafe fn input<T: Number>(
 ) -> Result<(), NoScratch> {
     let (k, og, pixels) = (g.depth(), g.outputs(), g.pixels());
     let (gy, weight, gx) = (SyncPtr(gy.cast_mut()), SyncPtr(weight.cast_mut()), SyncPtr(gx));
-    tasks(threads, g.n * g.groups, |task, threads| {
+    threads.try_run(g.n * g.groups, |task, threads| {
         let group = task % g.groups;
         let [strip, columns] = g.working();
         let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);
@@ -400,7 +381,7 @@ pub unsafe fn weight<T: Number>(
     let (gy, x, gw, sum) =
         (SyncPtr(gy.cast_mut()), SyncPtr(x.cast_mut()), SyncPtr(gw), SyncPtr(sums.as_ptr::<T>()));
     let per_part = g.n.div_ceil(parts);
-    tasks(threads, parts * g.groups, |task, threads| {
+    threads.try_run(parts * g.groups, |task, threads| {
         let (part, group) = (task / g.groups, task % g.groups);
         let [strip, columns] = g.working();
         let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);

@@ -9,6 +9,7 @@
 //!
 //! Own pool instead of rayon: measured in `benches/README.md`.
 
+use crate::scratch::NoScratch;
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
@@ -147,6 +148,27 @@ impl Threads {
     /// done.
     pub fn run(&self, chunks: usize, f: &(dyn Fn(usize) + Sync)) {
         self.run_hinted(chunks, true, f);
+    }
+
+    /// Runs tasks on the pool, or one after the other with the pool for each where they are few.
+    ///
+    /// # Errors
+    /// If working memory ran out in any of them.
+    pub fn try_run(
+        &self,
+        count: usize,
+        f: impl Fn(usize, &Threads) -> Result<(), NoScratch> + Sync,
+    ) -> Result<(), NoScratch> {
+        if count < self.count() || self.count() == 1 {
+            return (0..count).try_for_each(|i| f(i, self));
+        }
+        let failed = AtomicBool::new(false);
+        self.run(count, &|i| {
+            if f(i, Threads::alone()).is_err() {
+                failed.store(true, Relaxed);
+            }
+        });
+        if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
     }
 
     /// As [`Threads::run`]. Without `wake` only workers help that look for work just now: waking
