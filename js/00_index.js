@@ -12,19 +12,30 @@ const WHOLE = 0, SLICE = 1, PICK = 2, NEW_DIM = 3, TENSOR = 4, GAP = 5;
 
 /** Start, length and step of "start:stop:step" in a dimension, bounds cut as in NumPy. */
 function parseSlice(spec, extent) {
-  const match = /^\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(\d+)?\s*)?$/.exec(spec);
+  const match = /^\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?$/.exec(spec);
   const step = Number(match?.[3] ?? 1);
-  if (match === null || step < 1) {
-    throw new RangeError(`index: cannot read "${spec}", expected "start:stop:step" with a step of 1 or more`);
+  if (match === null || step === 0) {
+    throw new RangeError(`index: cannot read "${spec}", expected "start:stop:step" with a step other than 0`);
   }
+  // Backwards the first element is the last one, and the end lies before the first.
+  const least = step < 0 ? -1 : 0, most = step < 0 ? extent - 1 : extent;
   const bound = (text, otherwise) => {
     if (text === undefined) return otherwise;
     const v = Number(text);
-    return Math.min(Math.max(v < 0 ? v + extent : v, 0), extent);
+    return Math.min(Math.max(v < 0 ? v + extent : v, least), most);
   };
-  const start = bound(match[1], 0), stop = bound(match[2], extent);
+  const start = bound(match[1], step < 0 ? most : least), stop = bound(match[2], step < 0 ? least : most);
   return [start, Math.max(0, Math.ceil((stop - start) / step)), step];
 }
+
+/** The elements of a slice with a negative step, first to last; strides of views are positive. */
+function backwards(t, spec, dim) {
+  const [start, length, step] = parseSlice(spec, t.shape[dim]);
+  const first = length === 0 ? 0 : start + (length - 1) * step;
+  return call("index", [t], list([...Array(dim).fill([WHOLE, 0, 0, 0]).flat(), SLICE, first, length, -step])).flip(dim);
+}
+
+const goesBack = (spec) => typeof spec === "string" && /:\s*-\s*\d+\s*$/.test(spec) && /:.*:/.test(spec);
 
 /** Dimensions of the indexed tensor that a spec stands for. */
 function consumed(spec) {
@@ -57,13 +68,17 @@ function index(t, specs) {
   if (taken > t.ndim) throw new RangeError(`index: got indices for ${taken} dimensions, expected at most ${t.ndim}`);
   const codes = [], tensors = [], rest = t.ndim - taken;
   let dim = 0;
-  for (const spec of specs) {
+  for (let spec of specs) {
     if (isTensor(spec) && spec.dtype === "bool" && spec.ndim === 0) {
       // It takes no dimension: a new one, which is kept or emptied, stands for it.
       t = t.unsqueeze(dim++);
       codes.push(TENSOR, 0, 0, 0);
       tensors.push(spec.reshape([1]));
       continue;
+    }
+    if (goesBack(spec)) {
+      t = backwards(t, spec, dim);
+      spec = ":";
     }
     codes.push(...encode(t, spec, dim, rest));
     dim += spec === "..." ? rest : consumed(spec);
@@ -96,12 +111,19 @@ function order(op, dim, given) {
 
 addMethods({
   /**
-   * NumPy-style indexing: a number (the dimension goes), "start:stop:step" (a view), ":" (all),
+   * NumPy-style indexing: a number (the dimension goes), "start:stop:step" (a view; a copy where
+   * the step is negative), ":" (all),
    * "..." (all between), null (a new dimension), a tensor of integers (its shape takes the
    * dimension's place), a boolean mask (the elements where it holds).
    */
   index(...specs) {
     return index(this, specs);
+  },
+  /** The function of this name, with this tensor as its first operand. */
+  einsum(equation, ...others) {
+    const operands = [this];
+    for (let i = 0; i < others.length; i++) operands.push(others[i]);
+    return einsum(equation, operands);
   },
   gather: withIndex("gather"),
   indexSelect: withIndex("indexSelect"),

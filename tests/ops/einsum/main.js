@@ -40,6 +40,7 @@ show("implied trace", einsum("ii", tensor([[1, 2], [3, 4]])));
 show("ellipsis", einsum("...ij,...jk->...ik", m.reshape([1, 2, 3]), m.T.reshape([1, 3, 2])));
 show("ellipsis broadcast", einsum("...i,i->...", m.expand([2, 2, 3]), tensor([1, 0, 1])));
 show("ellipsis summed", einsum("...i->i", m));
+show("as a method", m.einsum("ij,kj->ik", m));
 show("spaces and an array", einsum(" ij , j -> i ", [m, tensor([1, 1, 1])]));
 show("extent 1 is stretched", einsum("ij,ij->ij", m, tensor([[2], [3]])));
 show("integers", einsum("i,i->", tensor([1n, 2n]), tensor([3n, 4n])));

@@ -18,7 +18,7 @@ need("tensor", mlrun.tensor([1]), words(`
   reciprocal sin cos tan asin acos atan atan2 sinh cosh tanh sigmoid relu leakyRelu elu gelu silu softplus erf floor ceil
   round trunc clamp lerp where eq ne lt le gt ge logicalAnd logicalOr logicalNot isnan isinf isfinite bitwiseAnd bitwiseOr
   bitwiseXor sum mean prod max min amax amin argmax argmin all any variance std norm logsumexp cumsum cumprod sort argsort
-  topk matmul dot outer tril triu diagonal reshape view flatten squeeze unsqueeze expand transpose permute T split chunk
+  topk matmul dot outer einsum tril triu diagonal reshape view flatten squeeze unsqueeze expand transpose permute T split chunk
   unbind narrow select index gather scatterAdd indexSelect indexAdd maskedFill flip roll repeat tile contiguous clone detach
   to nonzero copy_ fill_ add_ sub_ mul_ div_ zero_ backward requiresGrad_ dispose isDisposed pad`));
 need("tensor", mlrun.tensor([1]), [Symbol.toPrimitive, Symbol.dispose, Symbol.iterator]);

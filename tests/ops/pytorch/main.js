@@ -18,7 +18,6 @@ const more = {
 /** Calls whose result is another one here, with what it is. */
 const other = {
   "any uint8": "bool as for every dtype", "all 0 uint8": "bool as for every dtype",
-  "sign bool": "refused as arithmetic", "square bool": "refused as arithmetic",
 };
 const allowed = (op, dtype, want) =>
   `${op} ${dtype}` in other || (more.integers.includes(op) && !dtype.includes("float")) ||

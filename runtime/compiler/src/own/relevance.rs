@@ -17,7 +17,7 @@ pub(crate) const REASON: &str = "nothing in it points at tensors";
 /// Members of the API's classes that say "tensor". Names that builtins have too are in `COMMON`.
 const HINTS: &str = " T abs acos addParamGroup add_ amax amin argmax argmin argsort asin atan atan2
     backward bitwiseAnd bitwiseOr bitwiseXor buffers chunk clamp clone contiguous copyTo copy_ cosh
-    cumprod cumsum detach diagonal dispose div div_ dot dtype elu erf expand expm1 extraRepr fill_
+    cumprod cumsum detach diagonal dispose div div_ dot dtype einsum elu erf expand expm1 extraRepr fill_
     flatten flip floorDivide forward fromPretrained gather ge gelu getBatch getLastLr getSubmodule
     grad gt indexAdd indexSelect isDisposed isLeaf isfinite isinf isnan item lastEpoch le leakyRelu
     lerp loadStateDict log10 log1p log2 logSoftmax logicalAnd logicalNot logicalOr logsumexp lt maskedFill

@@ -131,12 +131,17 @@ fn mean(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     e.call(Op::Div, &[Arg::Tensor(&sum), scale], &Default::default())
 }
 
-/// The gradient goes to the extremes, in equal parts where several tie.
+/// The gradient goes to the extremes, in equal parts where several tie. As in PyTorch, NaN is one
+/// where everything is reduced; over dimensions it makes its whole slice NaN.
 fn extreme_vjp(cx: &VjpCx) -> Result<Grads> {
     let e = cx.engine;
     let dims = cx.attrs.ints(0);
     let (x, y) = (cx.input(0)?, cx.output(0)?);
-    let mask = e.cast(&e.bin(Op::Eq, &x, &restore(cx, &y, dims)?)?, x.dtype)?;
+    let mut mask = e.bin(Op::Eq, &x, &restore(cx, &y, dims)?)?;
+    if dims.is_none() {
+        mask = e.bin(Op::LogicalOr, &mask, &e.un(Op::Isnan, &x)?)?;
+    }
+    let mask = e.cast(&mask, x.dtype)?;
     let count = e.call1(Op::Sum, &[Arg::Tensor(&mask)], cx.attrs)?;
     let share = e.bin(Op::Div, &cx.grad()?, &count)?;
     Ok(smallvec![Some(e.bin(Op::Mul, &mask, &restore(cx, &share, dims)?)?)])
