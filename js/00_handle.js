@@ -4,7 +4,7 @@
 // slot, 0 was released by the ownership pass, a negative one is the number of a disposal record.
 // Methods of the op table are added by 00_ops.js and its neighbours.
 //
-// Who counts: this file, 00_ops.js, 00_ownership.js and its rooms are written for the ownership pass by hand;
+// Who counts: this file, 00_ops.js and 00_ownership.js are written for the ownership pass by hand;
 // every other file of the library is compiled by it, as the user's modules are. There:
 // - write plain JavaScript: temporaries go at their last use, results are given to the caller;
 // - a handle's id (`idOf`) is good only inside the call expression that it is an operand of,
@@ -21,6 +21,7 @@ import { core, primordials } from "ext:core/mod.js";
 import { adopt, borrowed, configure, given, tail } from "ext:mlrun_tensor/00_ownership.js";
 
 const {
+  Array,
   ArrayIsArray,
   ArrayPrototypeFill,
   BigInt64Array,
@@ -90,10 +91,10 @@ export function rebindOps(wrap) {
 
 export const buffer = () => bytes;
 
-let nursery = [];
+// Made anew whenever it is full: V8 keeps a list of the young objects that an old array holds.
+let nursery = new Array(NURSERY);
 let newborn = 0;
 const trackedIds = new Float64Array(NURSERY);
-for (let i = 0; i < NURSERY; i++) nursery[i] = null;
 
 let disposed = 0;
 
@@ -312,7 +313,9 @@ export function track() {
       handles[n++] = nursery[i];
     }
   }
+  // Emptied too: an old array that is garbage would hold young handles until a major collection.
   ArrayPrototypeFill(nursery, null, 0, newborn);
+  nursery = new Array(NURSERY);
   newborn = 0;
   op_tensor_track(handles, trackedBytes, n);
 }
@@ -327,37 +330,45 @@ export function afterCollection(error, again) {
   return again();
 }
 
+// No closures in these: one that is made on a rare path would cost every call a context.
+
 export function unary(row, t) {
   let id;
   try {
     id = op_tensor_unary(row, idOf(t), 0);
   } catch (e) {
-    id = afterCollection(e, () => op_tensor_unary(row, idOf(t), 0));
+    id = unaryAgain(e, row, t);
   }
   return make(id);
 }
 
 export function binary(row, name, t, other) {
+  let id;
   if (typeof other === "number") {
-    let id;
     try {
       id = op_tensor_binary_scalar(row, idOf(t), other, 0);
     } catch (e) {
-      id = afterCollection(e, () => op_tensor_binary_scalar(row, idOf(t), other, 0));
+      id = scalarAgain(e, row, t, other);
     }
-    return make(id);
-  }
-  if (isTensor(other)) {
-    let id;
+  } else if (isTensor(other)) {
     try {
       id = op_tensor_binary(row, idOf(t), idOf(other), 0);
     } catch (e) {
-      id = afterCollection(e, () => op_tensor_binary(row, idOf(t), idOf(other), 0));
+      id = binaryAgain(e, row, t, other);
     }
-    return make(id);
+  } else {
+    return binaryOther(row, name, t, other);
   }
-  return withOperand(name, other, (id) => make(op_tensor_binary(row, idOf(t), id, 0)));
+  return make(id);
 }
+
+const unaryAgain = (e, row, t) => afterCollection(e, () => op_tensor_unary(row, idOf(t), 0));
+const scalarAgain = (e, row, t, other) => afterCollection(e, () => op_tensor_binary_scalar(row, idOf(t), other, 0));
+const binaryAgain = (e, row, t, other) => afterCollection(e, () => op_tensor_binary(row, idOf(t), idOf(other), 0));
+const binaryOther = (row, name, t, other) =>
+  withOperand(name, other, (id) => make(op_tensor_binary(row, idOf(t), id, 0)));
+
+const inPlaceOther = (row, name, t, other) => withOperand(name, other, (id) => op_tensor_in_place(row, idOf(t), id));
 
 export function inPlace(row, name, t, other) {
   if (typeof other === "number") {
@@ -365,7 +376,7 @@ export function inPlace(row, name, t, other) {
   } else if (isTensor(other)) {
     op_tensor_in_place(row, idOf(t), idOf(other));
   } else {
-    withOperand(name, other, (id) => op_tensor_in_place(row, idOf(t), id));
+    inPlaceOther(row, name, t, other);
   }
   return borrowed(t);
 }

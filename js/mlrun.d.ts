@@ -221,10 +221,12 @@ declare module "mlrun" {
     tile(...counts: number[]): Tensor;
     /**
      * NumPy-style: a number, `"start:stop:step"`, `":"`, `"..."`, null (new axis), tensors of
-     * integers (negative ones count from the end), boolean masks. A view where no index is a tensor.
-     * RangeError for positions outside.
+     * integers (negative ones count from the end), boolean masks. A view where no index is a tensor
+     * and no step negative. RangeError for positions outside and for a step of 0.
      */
     index(...specs: (number | string | null | Tensor)[]): Tensor;
+    /** The function `einsum` with this tensor as its first operand. */
+    einsum(equation: string, ...others: Tensor[]): Tensor;
     gather(dim: number, index: Tensor): Tensor;
     scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor;
     indexSelect(dim: number, index: Tensor): Tensor;
@@ -240,6 +242,12 @@ declare module "mlrun" {
     detach(): Tensor;
     to(target: DType | Device | { dtype?: DType; device?: Device }): Tensor;
 
+    /**
+     * In place: the tensor's own elements change, its shape and dtype stay (TypeError where the
+     * result has another dtype, RangeError where it has another shape). Recorded where a gradient
+     * is wanted; an Error there on a leaf that requires grad and on a view, and later where a
+     * gradient needs what was overwritten. Inside `noGrad` nothing of this is recorded.
+     */
     copy_(source: Tensor): this;
     fill_(value: Operand): this;
     zero_(): this;

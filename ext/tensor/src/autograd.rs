@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use deno_core::{OpState, op2};
-use mlrun_tensor_core::tape::{Backward, Custom, Edge, Leaf, Walk, record_custom};
-use mlrun_tensor_core::{Error, HeapId, Tensor};
+use mlrun_tensor_core::tape::{Backward, Custom, Edge, Leaf, Walk, record_custom, refuse_stale};
+use mlrun_tensor_core::{Arg, Error, HeapId, Tensor};
 
 use crate::call::numbers;
 use crate::error::TensorError;
@@ -105,6 +105,7 @@ fn root(state: &TensorState, id: f64, seed: f64) -> Result<(Tensor, Tensor), Ten
     let name = |e: Error| e.in_op("backward");
     state.with_heap(&[id, seed], |heap| {
         let t = heap.get(HeapId::from_f64(id)).map_err(name)?;
+        refuse_stale(&[Arg::Tensor(t)]).map_err(name)?;
         if !t.requires_grad() {
             return Err(Error::autograd(
                 "the tensor does not require a gradient and was not computed from one that does",
@@ -298,6 +299,9 @@ pub fn op_tensor_record_custom(
         return Err(TensorError::Buffer { op: OP, got: buffer.len(), expected: end });
     }
     let all = tensors(state, OP, &buffer[..end])?;
+    for t in &all[..a] {
+        refuse_stale(&[Arg::Tensor(t)]).map_err(|e| e.in_op(OP))?;
+    }
     let custom =
         Custom { token: token as u64, name: name.to_owned(), dead: state.dead_tokens.clone() };
     let mut made = all[a..b].to_vec();

@@ -7,7 +7,7 @@ use deno_core::{OpState, op2};
 use mlrun_tensor_core::dtype::Scalar;
 use mlrun_tensor_core::heap::Releaser;
 use mlrun_tensor_core::table::ALIASES;
-use mlrun_tensor_core::{Arg, Attrs, Error, Heap, HeapId, Op, attr};
+use mlrun_tensor_core::{Arg, Attrs, Engine, Error, Heap, HeapId, Op, Tensor, attr};
 use smallvec::SmallVec;
 
 use crate::error::TensorError;
@@ -45,17 +45,35 @@ fn end_donated(state: &TensorState, ids: &[f64], donated: u32) {
     }
 }
 
+/// The outcome of a call that went the short way, with the donated handles ended.
+#[inline(always)]
+fn ended(
+    state: &TensorState,
+    outcome: Result<f64, TensorError>,
+    ids: &[f64],
+    donated: u32,
+) -> Result<f64, TensorError> {
+    if donated != 0 && outcome.is_ok() {
+        end_donated(state, ids, donated);
+    }
+    outcome
+}
+
 #[op2(fast)]
 pub fn op_tensor_unary(state: &OpState, op: u32, a: f64, donated: u32) -> Result<f64, TensorError> {
     let state = TensorState::of(state);
+    let quick = |engine: &Engine, _: &Heap, x: &Tensor| engine.quick_unary(Op::from_index(op)?, x);
+    match state.quick(a, quick) {
+        Some(id) => ended(state, id, &[a], donated),
+        None => unary(state, op, a, donated),
+    }
+}
+
+#[inline(never)]
+fn unary(state: &TensorState, op: u32, a: f64, donated: u32) -> Result<f64, TensorError> {
     let row = row(op)?;
     let out = state.with_heap(&[a], |heap| {
         let x = heap.get(HeapId::from_f64(a)).map_err(|e| e.in_op(row.name()))?;
-        if donated == 0
-            && let Some(out) = state.engine.quick_unary(row, x)
-        {
-            return out.map_err(|e| e.in_op(row.name()));
-        }
         one(state.engine.call_donating(row, &[Arg::Tensor(x)], &Attrs::new(), donated as u8)?)
     })?;
     end_donated(state, &[a], donated);
@@ -71,15 +89,21 @@ pub fn op_tensor_binary(
     donated: u32,
 ) -> Result<f64, TensorError> {
     let state = TensorState::of(state);
+    let quick = |engine: &Engine, heap: &Heap, x: &Tensor| {
+        engine.quick_binary(Op::from_index(op)?, x, heap.find(HeapId::from_f64(b))?)
+    };
+    match state.quick(a, quick) {
+        Some(id) => ended(state, id, &[a, b], donated),
+        None => binary(state, op, a, b, donated),
+    }
+}
+
+#[inline(never)]
+fn binary(state: &TensorState, op: u32, a: f64, b: f64, donated: u32) -> Result<f64, TensorError> {
     let row = row(op)?;
     let out = state.with_heap(&[a, b], |heap| {
         let get = |id| heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op(row.name()));
         let (x, y) = (get(a)?, get(b)?);
-        if donated == 0
-            && let Some(out) = state.engine.quick_binary(row, x, y)
-        {
-            return out.map_err(|e| e.in_op(row.name()));
-        }
         let args = [Arg::Tensor(x), Arg::Tensor(y)];
         one(state.engine.call_donating(row, &args, &Attrs::new(), donated as u8)?)
     })?;
@@ -96,14 +120,26 @@ pub fn op_tensor_binary_scalar(
     donated: u32,
 ) -> Result<f64, TensorError> {
     let state = TensorState::of(state);
+    let quick = |engine: &Engine, _: &Heap, x: &Tensor| {
+        engine.quick_binary_scalar(Op::from_index(op)?, x, b)
+    };
+    match state.quick(a, quick) {
+        Some(id) => ended(state, id, &[a], donated & 1),
+        None => binary_scalar(state, op, a, b, donated),
+    }
+}
+
+#[inline(never)]
+fn binary_scalar(
+    state: &TensorState,
+    op: u32,
+    a: f64,
+    b: f64,
+    donated: u32,
+) -> Result<f64, TensorError> {
     let row = row(op)?;
     let out = state.with_heap(&[a], |heap| {
         let x = heap.get(HeapId::from_f64(a)).map_err(|e| e.in_op(row.name()))?;
-        if donated == 0
-            && let Some(out) = state.engine.quick_binary_scalar(row, x, b)
-        {
-            return out.map_err(|e| e.in_op(row.name()));
-        }
         let args = [Arg::Tensor(x), Arg::Scalar(Scalar::from_number(b))];
         one(state.engine.call_donating(row, &args, &Attrs::new(), donated as u8)?)
     })?;
@@ -179,12 +215,13 @@ pub fn op_tensor_call(
 pub fn op_tensor_in_place(state: &OpState, op: u32, dst: f64, b: f64) -> Result<(), TensorError> {
     let state = TensorState::of(state);
     let row = row(op)?;
-    state.with_heap(&[dst, b], |heap| {
+    let change = state.with_heap(&[dst, b], |heap| {
         let get = |id| heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op(row.name()));
         let t = get(dst)?;
         let args = [Arg::Tensor(t), Arg::Tensor(get(b)?)];
         state.engine.call_in_place(row, t, &args, &Attrs::new())
-    })
+    })?;
+    state.rebase(dst, change)
 }
 
 #[op2(fast)]
@@ -196,11 +233,12 @@ pub fn op_tensor_in_place_scalar(
 ) -> Result<(), TensorError> {
     let state = TensorState::of(state);
     let row = row(op)?;
-    state.with_heap(&[dst], |heap| {
+    let change = state.with_heap(&[dst], |heap| {
         let t = heap.get(HeapId::from_f64(dst)).map_err(|e| e.in_op(row.name()))?;
         let args = [Arg::Tensor(t), Arg::Scalar(Scalar::from_number(b))];
         state.engine.call_in_place(row, t, &args, &Attrs::new())
-    })
+    })?;
+    state.rebase(dst, change)
 }
 
 /// Copies `src`, broadcast and converted, into `dst`'s bytes, for the `caller`-th of the
@@ -214,10 +252,11 @@ pub fn op_tensor_copy_into(
 ) -> Result<(), TensorError> {
     let name = ["copy_", "fill_", "zero_"].get(caller as usize).copied().unwrap_or("copy_");
     let state = TensorState::of(state);
-    state.with_heap(&[dst, src], |heap| {
+    let change = state.with_heap(&[dst, src], |heap| {
         let get = |id| heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op(name));
         state.engine.copy_into(get(dst)?, get(src)?).map_err(|e| e.of_op(name))
-    })
+    })?;
+    state.rebase(dst, change)
 }
 
 /// Names of the rows in table order, then the aliases, from which `js/` builds its numbers.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use deno_core::OpState;
 use mlrun_tensor_core::heap::Releaser;
 use mlrun_tensor_core::pool::HostPool;
-use mlrun_tensor_core::tape::{DeadTokens, Walk};
+use mlrun_tensor_core::quick::Made;
+use mlrun_tensor_core::tape::{DeadTokens, Rebased, Walk};
 use mlrun_tensor_core::{Engine, Error, Heap, HeapId, Tensor};
 use mlrun_tensor_cpu::CpuBackend;
 
@@ -108,18 +109,71 @@ impl TensorState {
         }
     }
 
+    /// Makes the state of a new isolate.
+    pub fn init(state: &mut OpState, options: TensorOptions) {
+        state.put(Rc::new(TensorState::new(options)));
+        // The isolate's memory may be that of one that is gone.
+        LAST.set(NOBODY);
+    }
+
+    /// The state of the isolate that calls. A search in the isolate's map would cost a tiny op a
+    /// tenth of its time.
+    #[inline]
     pub fn of(state: &OpState) -> &Rc<TensorState> {
-        state.borrow::<Rc<TensorState>>()
+        let (isolate, found) = LAST.get();
+        if std::ptr::eq(isolate, state) {
+            // SAFETY: `found` was borrowed from this very isolate's map by this thread: `init`,
+            // which alone puts a state there, and the state's end both empty LAST. The map keeps
+            // its values in boxes, so that others put into it do not move this one.
+            return unsafe { &*found };
+        }
+        let found = state.borrow::<Rc<TensorState>>();
+        LAST.set((state, found));
+        found
     }
 
     /// Puts an op's result on the heap. A negative id asks the caller to have its nursery
     /// tracked soon.
     pub fn put(&self, tensor: Tensor) -> Result<f64, TensorError> {
         let bytes = tensor.storage.bytes() as u64;
-        let id = self.heap.borrow_mut().insert(tensor)?.to_f64();
+        let id = self.heap.borrow_mut().insert(tensor)?;
+        Ok(self.noted(id, bytes))
+    }
+
+    /// The number of a new handle for JavaScript.
+    #[inline(always)]
+    fn noted(&self, id: HeapId, bytes: u64) -> f64 {
         let account = &self.engine.pool.account;
         let due = self.nursery.allocated(bytes, || account.live());
-        Ok(if due { -id } else { id })
+        if due { -id.to_f64() } else { id.to_f64() }
+    }
+
+    /// The short way of an op whose first operand is `a`: `f` computes the result, or tells that
+    /// the call is not for it.
+    #[inline(always)]
+    pub fn quick(
+        &self,
+        a: f64,
+        f: impl FnOnce(&Engine, &Heap, &Tensor) -> Option<Result<Made, Error>>,
+    ) -> Option<Result<f64, TensorError>> {
+        let mut heap = self.heap.try_borrow_mut().ok()?;
+        let a = HeapId::from_f64(a);
+        let made = match f(&self.engine, &heap, heap.find(a)?)? {
+            Ok(made) => made,
+            Err(e) => return Some(Err(e.into())),
+        };
+        let bytes = made.storage.bytes() as u64;
+        Some(heap.insert_made(made, a).map(|id| self.noted(id, bytes)).map_err(TensorError::Core))
+    }
+
+    /// Gives the tensor of a handle what a recorded in-place op made of it.
+    pub fn rebase(&self, id: f64, change: Option<Rebased>) -> Result<(), TensorError> {
+        if let Some(Rebased { edge, history }) = change {
+            let mut heap = self.heap.borrow_mut();
+            let t = heap.get_mut(HeapId::from_f64(id))?;
+            (t.edge, t.history) = (edge, history);
+        }
+        Ok(())
     }
 
     /// Runs `f` with the heap. A disposed handle's id is the negative number of its disposal,
@@ -156,8 +210,10 @@ impl TensorState {
     pub fn release(&self, id: HeapId, by: Releaser) -> bool {
         match self.heap.try_borrow_mut() {
             Ok(mut heap) => {
-                for (id, by) in self.late.borrow_mut().drain(..) {
-                    heap.release(id, by);
+                if !self.late.borrow().is_empty() {
+                    for (id, by) in self.late.borrow_mut().drain(..) {
+                        heap.release(id, by);
+                    }
                 }
                 heap.release(id, by)
             }
@@ -166,6 +222,17 @@ impl TensorState {
                 false
             }
         }
+    }
+}
+
+/// The isolate whose op ran last on this thread, and its state.
+type Last = (*const OpState, *const Rc<TensorState>);
+const NOBODY: Last = (std::ptr::null(), std::ptr::null());
+thread_local!(static LAST: Cell<Last> = const { Cell::new(NOBODY) });
+
+impl Drop for TensorState {
+    fn drop(&mut self) {
+        LAST.set(NOBODY);
     }
 }
 

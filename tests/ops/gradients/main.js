@@ -108,3 +108,14 @@ const shared = tensor([1, 1]).requiresGrad_(), twin = tensor([1, 1]).requiresGra
 shared.add(twin).sum().backward();
 shared.grad.add_(5);
 console.log("gradients are nobody else's", twin.grad.toArray());
+
+// NaN is the extreme of everything, as in PyTorch; over a dimension its whole line gets NaN.
+const gradientOf = (data, f) => {
+  const t = tensor(data).requiresGrad_();
+  f(t).sum().backward();
+  return JSON.stringify(t.grad.toArray().flat().map(String));
+};
+console.log("max with NaN", gradientOf([1, NaN, 3], (t) => t.max()), gradientOf([NaN, NaN, 3], (t) => t.max()));
+console.log("min with NaN", gradientOf([1, NaN, 3], (t) => t.min()), "without", gradientOf([1, 3, 1], (t) => t.min()));
+console.log("amax with NaN", gradientOf([[1, NaN, 3], [1, 2, 2]], (t) => t.amax(1)));
+console.log("max of lines with NaN", gradientOf([[1, NaN, 3], [1, 2, 2]], (t) => t.max(1).values));

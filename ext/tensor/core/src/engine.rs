@@ -7,12 +7,12 @@ use crate::attr::{Attr, Attrs, AttrsExt};
 use crate::backend::{Backend, Call, Input, KernelId, View};
 use crate::dtype::{DType, Operand, Scalar, result_type};
 use crate::error::{Error, Result};
-use crate::layout::{Dims, Layout, broadcast, checked_numel, show};
+use crate::layout::{Dims, Layout, broadcast, check_dims, checked_numel, show};
 use crate::pool::HostPool;
 use crate::quick::Quick;
 use crate::storage::Storage;
-use crate::table::{InferFn, Kind, Meta, Op, OpDef, Outputs, Rule, ViewFn};
-use crate::tape;
+use crate::table::{InferFn, Kind, Meta, Op, OpDef, Outputs, Rule, ViewFn, input as table_input};
+use crate::tape::{self, Rebased};
 use crate::tensor::Tensor;
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
@@ -160,6 +160,10 @@ impl Engine {
         self.seq.get()
     }
 
+    pub fn watches_nan(&self) -> bool {
+        self.places.borrow().is_some()
+    }
+
     /// While gradients are watched: an error that names the op whose derivative gave NaN.
     pub fn refuse_nan(&self, seq: u64, op: &str, grads: &[Option<Tensor>]) -> Result<()> {
         if self.places.borrow().is_none() {
@@ -205,6 +209,9 @@ impl Engine {
     ) -> Result<Outputs> {
         let def = op.def();
         let run = || -> Result<Outputs> {
+            if self.grad_enabled() {
+                tape::refuse_stale(args)?;
+            }
             match def.rule {
                 Rule::Unary(kind) => self.unary(op, kind, args, attrs, donated),
                 Rule::Predicate => self.predicate(op, args),
@@ -238,6 +245,11 @@ impl Engine {
         let x = tensor_arg(op.def(), args, 0)?;
         let dtype = match kind {
             Kind::Float => x.dtype.to_float(),
+            // Booleans have these two and, as in PyTorch, no other.
+            Kind::Num if op == Op::Sign && x.dtype == DType::Bool => {
+                return Ok(smallvec![self.clone_tensor(x)?]);
+            }
+            Kind::Num if op == Op::Square && x.dtype == DType::Bool => DType::I64,
             Kind::Num => numeric(x.dtype)?,
             Kind::Weak => {
                 let mut all: SmallVec<[Operand; 3]> = args[0].operand().into_iter().collect();
@@ -393,8 +405,10 @@ impl Engine {
     fn view(&self, op: Op, f: ViewFn, args: &[Arg], attrs: &Attrs) -> Result<Outputs> {
         let x = tensor_arg(op.def(), args, 0)?;
         let layout = f(&x.layout, attrs)?;
+        check_dims(layout.ndim())?;
         let mut out = Tensor::new(x.storage.clone(), layout, x.dtype);
         out.is_view = true;
+        out.history = x.history;
         let mut outputs: Outputs = smallvec![out];
         tape::record(self, op, args, attrs, &mut outputs);
         Ok(outputs)
@@ -521,7 +535,9 @@ impl Engine {
                     && donated & def.overwrite & (1 << i) != 0
                     && self.reusable(t, args, shape, dtype)
                 {
-                    return Ok(Tensor::new(t.storage.clone(), t.layout.clone(), dtype));
+                    let history = t.storage.history();
+                    let out = Tensor::new(t.storage.clone(), t.layout.clone(), dtype);
+                    return Ok(Tensor { history, ..out });
                 }
             }
         }
@@ -540,8 +556,15 @@ impl Engine {
             && !(self.grad_enabled() && tape::wants_any(args))
     }
 
-    /// Runs an elementwise op with `dst`'s own bytes as output. `args[0]` is `dst`.
-    pub fn call_in_place(&self, op: Op, dst: &Tensor, args: &[Arg], attrs: &Attrs) -> Result<()> {
+    /// Runs an elementwise op with `dst`'s own bytes as output. `args[0]` is `dst`. Where the call
+    /// was recorded, `dst` is to be given what comes back.
+    pub fn call_in_place(
+        &self,
+        op: Op,
+        dst: &Tensor,
+        args: &[Arg],
+        attrs: &Attrs,
+    ) -> Result<Option<Rebased>> {
         let name = match op {
             Op::Add => "add_",
             Op::Sub => "sub_",
@@ -549,14 +572,9 @@ impl Engine {
             Op::Div => "div_",
             op => op.name(),
         };
-        let run = || -> Result<()> {
+        let run = || -> Result<Option<Rebased>> {
             refuse_overlap(dst)?;
-            if self.grad_enabled() && tape::wants_any(args) {
-                return Err(Error::autograd(
-                    "an in-place op on a tensor that requires grad cannot be recorded, use the \
-                     out-of-place op or noGrad()",
-                ));
-            }
+            let recorded = tape::records_in_place(self, dst, args)?;
             let dtype = match op.def().rule {
                 Rule::Binary(Kind::Float) => common_dtype(args)?.to_float(),
                 _ => common_dtype(args)?,
@@ -577,12 +595,14 @@ impl Engine {
             }
             let mut converted = self.convert(args, dtype, 0)?;
             converted.resize(args.len(), None);
-            for (slot, a) in converted.iter_mut().zip(args).skip(1) {
+            // What the tape will read must be what the op read.
+            let read = if recorded { tape::reads(op, args) } else { 0 };
+            for (i, (slot, a)) in converted.iter_mut().zip(args).enumerate() {
                 if let (None, Arg::Tensor(t)) = (&slot, a)
                     && t.storage.same(&dst.storage)
-                    && t.layout != dst.layout
+                    && ((i > 0 && t.layout != dst.layout) || read & table_input(i as u32) != 0)
                 {
-                    *slot = Some(self.clone_tensor(t)?);
+                    *slot = Some(self.copy_of(t)?);
                 }
             }
             let args = replaced(args, &converted);
@@ -590,36 +610,46 @@ impl Engine {
             let outputs: Outputs = smallvec![dst.clone()];
             self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, attrs)?;
             dst.storage.bump_version();
-            Ok(())
+            Ok(recorded.then(|| tape::record_in_place(self, op, &args, attrs, dst)))
         };
         run().map_err(|e| e.in_op(name))
     }
 
-    /// Writes `src`, broadcast and converted, into `dst`'s bytes.
-    pub fn copy_into(&self, dst: &Tensor, src: &Tensor) -> Result<()> {
-        refuse_overlap(dst).map_err(|e| e.in_op("copy_"))?;
-        if self.grad_enabled() && (dst.requires_grad() || src.requires_grad()) {
-            return Err(Error::autograd(
-                "copy_ into or from a tensor that requires grad needs noGrad()",
-            )
-            .in_op("copy_"));
-        }
-        let src = if src.storage.same(&dst.storage) && src.layout != dst.layout {
-            self.clone_tensor(src)?
-        } else {
-            src.clone()
+    /// The values of `t` in other bytes, with its way back to the tape.
+    fn copy_of(&self, t: &Tensor) -> Result<Tensor> {
+        let _mode = self.grad_mode(false);
+        Ok(Tensor { edge: t.edge.clone(), ..self.clone_tensor(t)? })
+    }
+
+    /// Writes `src`, broadcast and converted, into `dst`'s bytes. Where the call was recorded,
+    /// `dst` is to be given what comes back.
+    pub fn copy_into(&self, dst: &Tensor, src: &Tensor) -> Result<Option<Rebased>> {
+        let run = || -> Result<Option<Rebased>> {
+            refuse_overlap(dst)?;
+            let recorded =
+                tape::records_in_place(self, dst, &[Arg::Tensor(dst), Arg::Tensor(src)])?;
+            let same = src.storage.same(&dst.storage);
+            let src =
+                if same && src.layout != dst.layout { self.copy_of(src)? } else { src.clone() };
+            let layout = src.layout.broadcast_to(dst.shape())?;
+            let from = View { storage: &src.storage, layout: &layout, dtype: src.dtype };
+            let to = std::slice::from_ref(dst);
+            // Before anything is written: what is recorded may fail.
+            let src_like = if recorded && src.requires_grad() {
+                let src = self.as_dtype(&src, dst.dtype)?;
+                Some(self.expand(&src, dst.shape())?)
+            } else {
+                None
+            };
+            self.run(KernelId::Forward(Op::Copy), dst.dtype, &[Input::View(from)], to, &[])?;
+            dst.storage.bump_version();
+            Ok(recorded.then(|| {
+                // Nothing of what `dst` held before goes on: its derivative is floor's, 0.
+                let (op, from) = src_like.as_ref().map_or((Op::Floor, dst), |t| (Op::Copy, t));
+                tape::record_in_place(self, op, &[Arg::Tensor(from)], &Attrs::new(), dst)
+            }))
         };
-        let layout = src.layout.broadcast_to(dst.shape()).map_err(|e| e.in_op("copy_"))?;
-        let from = View { storage: &src.storage, layout: &layout, dtype: src.dtype };
-        self.run(
-            KernelId::Forward(Op::Copy),
-            dst.dtype,
-            &[Input::View(from)],
-            std::slice::from_ref(dst),
-            &[],
-        )?;
-        dst.storage.bump_version();
-        Ok(())
+        run().map_err(|e| e.in_op("copy_"))
     }
 
     /// `t` itself or a converted copy, without a clone where nothing is to do.

@@ -5,6 +5,7 @@
 //! whose generation would wrap is retired); every live slot holds one count on its storage.
 
 use crate::error::{Error, Result};
+use crate::quick::Made;
 use crate::tensor::Tensor;
 
 const INDEX_BITS: u32 = 26;
@@ -71,28 +72,62 @@ pub struct Heap {
 impl Heap {
     #[inline]
     pub fn insert(&mut self, tensor: Tensor) -> Result<HeapId> {
+        let index = self.vacant()?;
+        Ok(self.fill(index, tensor))
+    }
+
+    /// Inserts what the short way made for a call whose first operand is `like`.
+    #[inline]
+    pub fn insert_made(&mut self, made: Made, like: HeapId) -> Result<HeapId> {
+        let index = self.vacant()?;
+        let both = self.slots.get_disjoint_mut([like.index(), index]);
+        let Ok([Slot { tensor: Some(like), .. }, slot]) = both else { return Err(disposed()) };
+        slot.tensor = Some(made.tensor(like));
         self.live += 1;
-        if let Some(index) = self.free.pop() {
-            let slot = &mut self.slots[index as usize];
-            slot.tensor = Some(tensor);
-            return Ok(HeapId::new(index, slot.generation));
+        self.free.pop();
+        Ok(HeapId::new(index as u32, slot.generation))
+    }
+
+    /// The number of an empty slot, the last one on the free list.
+    #[inline]
+    fn vacant(&mut self) -> Result<usize> {
+        match self.free.last() {
+            Some(index) => Ok(*index as usize),
+            None => self.grow(),
         }
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Result<usize> {
         let index = self.slots.len();
         if index as u64 > INDEX_MASK {
-            self.live -= 1;
             return Err(Error::argument("too many live tensors, expected at most 2^26"));
         }
-        self.slots.push(Slot { generation: 1, tensor: Some(tensor) });
-        Ok(HeapId::new(index as u32, 1))
+        self.slots.push(Slot { generation: 1, tensor: None });
+        self.free.push(index as u32);
+        Ok(index)
     }
 
     #[inline]
-    pub fn get(&self, id: HeapId) -> Result<&Tensor> {
+    fn fill(&mut self, index: usize, tensor: Tensor) -> HeapId {
+        let slot = &mut self.slots[index];
+        slot.tensor = Some(tensor);
+        self.live += 1;
+        self.free.pop();
+        HeapId::new(index as u32, slot.generation)
+    }
+
+    #[inline]
+    pub fn find(&self, id: HeapId) -> Option<&Tensor> {
         match self.slots.get(id.index()) {
             Some(slot) if slot.generation == id.generation() => slot.tensor.as_ref(),
             _ => None,
         }
-        .ok_or(Error::Disposed { op: "".into() })
+    }
+
+    #[inline]
+    pub fn get(&self, id: HeapId) -> Result<&Tensor> {
+        self.find(id).ok_or_else(disposed)
     }
 
     pub fn get_mut(&mut self, id: HeapId) -> Result<&mut Tensor> {
@@ -100,11 +135,11 @@ impl Heap {
             Some(slot) if slot.generation == id.generation() => slot.tensor.as_mut(),
             _ => None,
         }
-        .ok_or(Error::Disposed { op: "".into() })
+        .ok_or_else(disposed)
     }
 
     pub fn contains(&self, id: HeapId) -> bool {
-        self.get(id).is_ok()
+        self.find(id).is_some()
     }
 
     /// Ends a slot; false where the id names none (it was released before).
@@ -137,6 +172,11 @@ impl Heap {
     pub fn released(&self, by: Releaser) -> Released {
         self.released[by as usize]
     }
+}
+
+#[cold]
+fn disposed() -> Error {
+    Error::Disposed { op: "".into() }
 }
 
 #[cfg(test)]

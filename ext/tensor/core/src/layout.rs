@@ -17,19 +17,46 @@ pub struct Layout {
 }
 
 impl Clone for Layout {
-    // `SmallVec::clone` goes element by element, which tiny ops feel.
+    // `SmallVec::clone` goes element by element and `from_slice` calls memmove, which is most of
+    // what a tiny op costs.
     #[inline]
     fn clone(&self) -> Layout {
-        Layout {
-            shape: Dims::from_slice(&self.shape),
-            strides: Strides::from_slice(&self.strides),
-            offset: self.offset,
+        if self.shape.spilled() || self.strides.spilled() {
+            return Layout {
+                shape: Dims::from_slice(&self.shape),
+                strides: Strides::from_slice(&self.strides),
+                offset: self.offset,
+            };
         }
+        // SAFETY: lists that are not spilled hold their numbers in themselves and own nothing, as
+        // does the offset: the bits are a layout of their own.
+        unsafe { std::ptr::read(self) }
     }
 }
 
-/// Product of a shape; an error where it passes `isize::MAX`.
+/// A copy of a shape, as [`Layout::clone`] makes it.
+#[inline]
+pub fn copy_dims(from: &Dims) -> Dims {
+    if from.spilled() {
+        return Dims::from_slice(from);
+    }
+    // SAFETY: as in `Layout::clone`.
+    unsafe { std::ptr::read(from) }
+}
+
+/// Largest number of dimensions of a tensor.
+pub const MAX_DIMS: usize = 64;
+
+pub fn check_dims(ndim: usize) -> Result<()> {
+    if ndim > MAX_DIMS {
+        return Err(Error::shape(format!("got {ndim} dimensions, expected at most {MAX_DIMS}")));
+    }
+    Ok(())
+}
+
+/// Product of a shape; an error where it passes `isize::MAX`, or has too many dimensions.
 pub fn checked_numel(shape: &[usize]) -> Result<usize> {
+    check_dims(shape.len())?;
     // A zero anywhere makes the tensor empty, but the other extents must still be sane.
     let mut n: usize = 1;
     let mut empty = false;

@@ -34,6 +34,8 @@ pub(crate) struct Header {
     pub bytes: usize,
     /// Raised by in-place ops; the tape compares it (autograd's version check).
     pub version: AtomicU32,
+    /// Raised by in-place ops that the tape recorded: other tensors on these bytes are then stale.
+    pub history: AtomicU32,
     capacity: usize,
     /// The next waiting block of a list.
     next: *mut Header,
@@ -234,6 +236,7 @@ impl HostPool {
                 header.bytes = bytes;
                 header.count = AtomicUsize::new(1);
                 header.version = AtomicU32::new(0);
+                header.history = AtomicU32::new(0);
                 account.add_pooled(own, -(header.capacity as i64));
                 block
             }
@@ -256,6 +259,7 @@ impl HostPool {
             count: AtomicUsize::new(1),
             bytes,
             version: AtomicU32::new(0),
+            history: AtomicU32::new(0),
             capacity,
             next: std::ptr::null_mut(),
             pool: self.0.clone(),

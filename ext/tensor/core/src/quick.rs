@@ -2,17 +2,17 @@
 //! would cost more than the kernel.
 //!
 //! Invariant: gives what [`Engine::call`] gives, or nothing where the call is not of this kind;
-//! then nothing has happened. No promotion, no broadcasting, no donation here.
+//! then nothing has happened. No promotion, no broadcasting, no donation, no stale views here.
 
-use crate::attr::Attrs;
 use crate::backend::{Backend, KernelId, TinyKernel};
 use crate::dtype::{DType, Scalar};
 use crate::engine::{Arg, Engine};
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::storage::Storage;
+use crate::sym;
 use crate::table::{Op, Rule};
-use crate::tape;
+use crate::tape::{self, Edge};
 use crate::tensor::Tensor;
 use std::mem::MaybeUninit;
 
@@ -20,7 +20,31 @@ use std::mem::MaybeUninit;
 const MOST: usize = 1024;
 
 /// Kernels of rows that may go the short way, by row, for float32 and float64.
-pub struct Quick(Vec<[Option<TinyKernel>; 2]>);
+pub struct Quick {
+    kernels: Vec<[Option<TinyKernel>; 2]>,
+    /// Rows whose inputs all get the output's gradient as it is.
+    hands_on: Vec<bool>,
+}
+
+/// A result of the short way. It becomes a tensor where it is going to stay: to move a tensor costs
+/// as much as to add a few numbers.
+#[derive(Debug)]
+pub struct Made {
+    pub storage: Storage,
+    pub edge: Edge,
+}
+
+impl Made {
+    /// The result as a tensor, laid out as `like`, the call's first operand.
+    #[inline(always)]
+    pub fn tensor(self, like: &Tensor) -> Tensor {
+        let Made { storage, edge } = self;
+        // Contiguous, as the operand is; where that has the odd stride of an extent of 1, so has
+        // the result.
+        let layout = Layout { offset: 0, ..like.layout.clone() };
+        Tensor { storage, layout, dtype: like.dtype, edge, is_view: false, history: 0 }
+    }
+}
 
 impl Quick {
     pub fn new(backend: &dyn Backend) -> Quick {
@@ -33,12 +57,20 @@ impl Quick {
                     .flatten()
             })
         };
-        Quick(Op::ALL.iter().map(kernels).collect())
+        Quick {
+            kernels: Op::ALL.iter().map(kernels).collect(),
+            hands_on: Op::ALL.iter().map(|op| sym::hands_on(*op)).collect(),
+        }
+    }
+
+    #[inline]
+    pub fn hands_on(&self, op: Op) -> bool {
+        self.hands_on.get(op as usize).is_some_and(|hands_on| *hands_on)
     }
 
     #[inline]
     fn kernel(&self, op: Op, dtype: DType) -> Option<TinyKernel> {
-        let row = self.0.get(op as usize)?;
+        let row = self.kernels.get(op as usize)?;
         match dtype {
             DType::F32 => row[0],
             DType::F64 => row[1],
@@ -49,18 +81,18 @@ impl Quick {
 
 impl Engine {
     /// A unary row without attributes.
-    #[inline]
-    pub fn quick_unary(&self, op: Op, a: &Tensor) -> Option<Result<Tensor>> {
+    #[inline(always)]
+    pub fn quick_unary(&self, op: Op, a: &Tensor) -> Option<Result<Made>> {
         let kernel = self.quick.kernel(op, a.dtype)?;
         let n = quick_size(a)?;
         let from = address(a);
         let out = self.quick_run(kernel, a, [from; 3], n);
-        Some(self.quick_record(op, &[Arg::Tensor(a)], out))
+        Some(self.quick_record(op, a, &[Arg::Tensor(a)], out))
     }
 
     /// A binary row of two tensors of one shape and dtype.
-    #[inline]
-    pub fn quick_binary(&self, op: Op, a: &Tensor, b: &Tensor) -> Option<Result<Tensor>> {
+    #[inline(always)]
+    pub fn quick_binary(&self, op: Op, a: &Tensor, b: &Tensor) -> Option<Result<Made>> {
         let kernel = self.quick.kernel(op, a.dtype)?;
         if a.dtype != b.dtype || !same(&a.layout.shape, &b.layout.shape) {
             return None;
@@ -68,12 +100,12 @@ impl Engine {
         let n = quick_size(a)?;
         quick_size(b)?;
         let out = self.quick_run(kernel, a, [address(a), address(b), address(a)], n);
-        Some(self.quick_record(op, &[Arg::Tensor(a), Arg::Tensor(b)], out))
+        Some(self.quick_record(op, a, &[Arg::Tensor(a), Arg::Tensor(b)], out))
     }
 
     /// A binary row of a tensor and a number.
     #[inline]
-    pub fn quick_binary_scalar(&self, op: Op, a: &Tensor, b: f64) -> Option<Result<Tensor>> {
+    pub fn quick_binary_scalar(&self, op: Op, a: &Tensor, b: f64) -> Option<Result<Made>> {
         let kernel = self.quick.kernel(op, a.dtype)?;
         let n = quick_size(a)?;
         let from = address(a);
@@ -88,45 +120,53 @@ impl Engine {
         }
         let out = self.quick_run(kernel, a, [from, numbers.cast(), from], n);
         let args = [Arg::Tensor(a), Arg::Scalar(Scalar::from_number(b))];
-        Some(self.quick_record(op, &args, out))
+        Some(self.quick_record(op, a, &args, out))
     }
 
-    #[inline]
-    fn quick_record(&self, op: Op, args: &[Arg], out: Result<Tensor>) -> Result<Tensor> {
-        if !tape::wants_any(args) {
-            return out;
-        }
-        let mut out = out?;
-        tape::record(self, op, args, &Attrs::new(), std::slice::from_mut(&mut out));
-        Ok(out)
+    #[inline(always)]
+    fn quick_record(
+        &self,
+        op: Op,
+        like: &Tensor,
+        args: &[Arg],
+        out: Result<Storage>,
+    ) -> Result<Made> {
+        let storage = out.map_err(|e| e.in_op(op.name()))?;
+        let edge = if tape::wants_any(args) {
+            tape::record_like(self, op, args, like, &storage)
+        } else {
+            Edge::None
+        };
+        Ok(Made { storage, edge })
     }
 
-    #[inline]
+    #[inline(always)]
     fn quick_run(
         &self,
         kernel: TinyKernel,
         like: &Tensor,
         inputs: [*const u8; 3],
         n: usize,
-    ) -> Result<Tensor> {
+    ) -> Result<Storage> {
         let storage = Storage::new(&self.pool, n * like.dtype.size())?;
         // SAFETY: every input covers `n` contiguous elements of the dtype that the kernel was
         // chosen for (`quick_size`), and the output is fresh, so it overlaps none.
         unsafe { kernel(storage.as_ptr(), inputs, n, &[0.0; 4]) };
-        // Contiguous, as the input is; where the input has the odd stride of an extent of 1, so
-        // has the result.
-        let layout = Layout { offset: 0, ..like.layout.clone() };
-        Ok(Tensor::new(storage, layout, like.dtype))
+        Ok(storage)
     }
 }
 
 /// Number of elements of a tensor that may go the short way.
-#[inline]
+#[inline(always)]
 fn quick_size(t: &Tensor) -> Option<usize> {
+    if let ([n], [1]) = (&*t.layout.shape, &*t.layout.strides) {
+        return (*n != 0 && *n <= MOST && !t.is_stale()).then_some(*n);
+    }
     let n = t.layout.numel();
-    (n != 0 && n <= MOST && t.layout.is_contiguous()).then_some(n)
+    (n != 0 && n <= MOST && t.layout.is_contiguous() && !t.is_stale()).then_some(n)
 }
 
+#[inline(always)]
 fn address(t: &Tensor) -> *const u8 {
     t.storage.as_ptr().wrapping_add(t.layout.offset * t.dtype.size())
 }

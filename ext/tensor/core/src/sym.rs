@@ -10,13 +10,14 @@ use crate::scalar::{Basic, Real};
 use crate::table::{Grads, Op, Rule};
 use crate::tape::VjpCx;
 use crate::tensor::Tensor;
+use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Values of one expression; the first error ends the computation.
 pub struct Arena<'e> {
     engine: &'e Engine,
-    values: RefCell<Vec<Tensor>>,
+    values: RefCell<SmallVec<[Tensor; 4]>>,
     error: RefCell<Option<Error>>,
 }
 
@@ -43,7 +44,7 @@ impl<'e> Arena<'e> {
             return Sym::Lit(f64::NAN);
         }
         let values = self.values.borrow();
-        let args: smallvec::SmallVec<[Arg; 3]> = operands
+        let args: SmallVec<[Arg; 3]> = operands
             .iter()
             .map(|s| match s {
                 Sym::Lit(v) => Arg::Scalar(crate::Scalar::Float(*v)),
@@ -218,6 +219,15 @@ macro_rules! pickers {
     };
 }
 crate::elementwise_rows!(pickers);
+
+/// Whether all inputs of a row get the output's gradient as it is, as those of a sum do. A
+/// derivative is linear in the gradient: where it reads nothing else, it is a constant times it.
+pub fn hands_on(op: Op) -> bool {
+    let (def, nan) = (op.def(), Sym::Lit(f64::NAN));
+    let reads_nothing = def.attrs.is_empty() && def.reads.iter().all(|r| *r == 0);
+    let one = |f: BinaryGrad<'static>| matches!(f(Sym::Lit(1.0), nan, nan, nan, &[]), Sym::Lit(factor) if factor == 1.0);
+    reads_nothing && binary_grads(op).is_some_and(|fs| fs.into_iter().all(one))
+}
 
 /// The derivative of an elementwise row.
 pub fn expression_vjp(cx: &VjpCx) -> Result<Grads> {

@@ -4,17 +4,22 @@
 //! frees them as it goes unless the graph is kept; nothing here recurses, so chains of any
 //! length are fine. Deliberately not here: the derivatives (rows and `ops`).
 
+mod in_place;
+mod walk;
+
+pub use in_place::{Rebased, record_in_place, records_in_place, refuse_stale};
+pub use walk::{Backward, CustomCall, Walk, backward};
+
 use crate::attr::Attrs;
 use crate::dtype::DType;
 use crate::engine::{Arg, Engine};
 use crate::error::{Error, Result};
-use crate::layout::Dims;
-use crate::table::{Grads, OUT, OUT1, Op, Reads, Vjp, input};
+use crate::layout::{Dims, Layout, copy_dims};
+use crate::storage::Storage;
+use crate::table::{OUT, OUT1, Op, Reads, Vjp, input};
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::{BinaryHeap, HashMap};
-use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
 /// Where a tensor's gradient goes.
@@ -62,8 +67,9 @@ impl Drop for Custom {
 }
 
 enum Kind {
-    Op { op: Op, attrs: Attrs },
-    Custom(Custom),
+    /// `None`: the row has no attributes.
+    Op(Op, Option<Box<Attrs>>),
+    Custom(Box<Custom>),
 }
 
 /// A tensor kept for the backward pass, without its edge: that would make a cycle for outputs
@@ -71,6 +77,13 @@ enum Kind {
 struct Saved {
     tensor: Tensor,
     version: u32,
+}
+
+impl Saved {
+    #[inline]
+    fn of(t: &Tensor) -> Saved {
+        Saved { version: t.storage.version(), tensor: t.detach_plain() }
+    }
 }
 
 /// What a derivative must know of an input or output even if it was not kept.
@@ -82,7 +95,7 @@ pub struct TensorMeta {
 
 impl TensorMeta {
     fn of(t: &Tensor) -> TensorMeta {
-        TensorMeta { shape: Dims::from_slice(&t.layout.shape), dtype: t.dtype }
+        TensorMeta { shape: copy_dims(&t.layout.shape), dtype: t.dtype }
     }
 }
 
@@ -96,8 +109,10 @@ enum Input {
 }
 
 impl Input {
-    fn of(t: &Tensor, outputs: &[Tensor]) -> Input {
-        match outputs.first() {
+    #[inline]
+    fn of(t: &Tensor, output: Option<&Tensor>) -> Input {
+        match output {
+            Some(o) if std::ptr::eq(o, t) => Input::LikeOutput,
             Some(o) if o.dtype == t.dtype && o.layout.shape == t.layout.shape => Input::LikeOutput,
             _ => Input::Tensor(Box::new(TensorMeta::of(t))),
         }
@@ -108,29 +123,73 @@ impl Input {
 pub struct Node {
     seq: u64,
     kind: Kind,
-    edges: RefCell<SmallVec<[Edge; 2]>>,
+    /// Where the gradients of the inputs go; empty after the node was freed.
+    edges: RefCell<Edges>,
     inputs: SmallVec<[Input; 2]>,
     outputs: SmallVec<[TensorMeta; 1]>,
     /// `None` after the node was freed.
     saved: RefCell<Option<SavedSet>>,
 }
 
-/// Saved inputs and outputs with their positions; no allocation where nothing is saved.
-#[derive(Default)]
-struct SavedSet {
-    inputs: Vec<(u8, Saved)>,
-    outputs: Vec<(u8, Saved)>,
-    custom: Vec<(Saved, Origin)>,
+type Edges = SmallVec<[Edge; 2]>;
+/// What a node kept; no allocation where that is nothing.
+type SavedSet = Vec<(Place, Saved)>;
+
+/// What a kept tensor was to its node.
+enum Place {
+    Input(u8),
+    Output(u8),
+    /// A user-defined step kept it; its gradient goes there.
+    Custom(Origin),
 }
 
-fn find(list: &[(u8, Saved)], i: usize) -> Option<&Saved> {
-    list.iter().find(|(at, _)| *at as usize == i).map(|(_, saved)| saved)
+fn find_input(set: &SavedSet, i: usize) -> Option<&Saved> {
+    set.iter().find(|(at, _)| matches!(at, Place::Input(at) if *at as usize == i)).map(|(_, s)| s)
+}
+
+fn find_output(set: &SavedSet, i: usize) -> Option<&Saved> {
+    set.iter().find(|(at, _)| matches!(at, Place::Output(at) if *at as usize == i)).map(|(_, s)| s)
+}
+
+impl Default for Node {
+    fn default() -> Node {
+        Node {
+            seq: 0,
+            kind: Kind::Op(Op::Copy, None),
+            edges: RefCell::default(),
+            inputs: SmallVec::new(),
+            outputs: SmallVec::new(),
+            saved: RefCell::default(),
+        }
+    }
 }
 
 impl Node {
+    /// Notes the arguments of an op in an empty node; gives those that its gradients `reads`.
+    #[inline]
+    fn read(&mut self, args: &[Arg], reads: Reads, output: Option<&Tensor>) -> SavedSet {
+        let mut saved = SavedSet::new();
+        let edges = self.edges.get_mut();
+        for (i, a) in args.iter().enumerate() {
+            let (edge, known) = match a {
+                Arg::Tensor(t) => {
+                    if i < 8 && reads & input(i as u32) != 0 {
+                        saved.push((Place::Input(i as u8), Saved::of(t)));
+                    }
+                    (t.edge.clone(), Input::of(t, output))
+                }
+                Arg::Scalar(s) => (Edge::None, Input::Scalar(s.to_f64())),
+                Arg::Absent => (Edge::None, Input::Absent),
+            };
+            edges.push(edge);
+            self.inputs.push(known);
+        }
+        saved
+    }
+
     pub fn name(&self) -> &str {
         match &self.kind {
-            Kind::Op { op, .. } => op.name(),
+            Kind::Op(op, _) => op.name(),
             Kind::Custom(c) => &c.name,
         }
     }
@@ -146,16 +205,53 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // A chain of nodes is taken apart by a list, not by recursion.
-        let mut pending: Vec<Edge> = self.edges.get_mut().drain(..).collect();
-        while let Some(edge) = pending.pop() {
-            if let Edge::Node(node, _) = edge
-                && let Some(mut last) = Rc::into_inner(node)
-            {
-                pending.extend(last.edges.get_mut().drain(..));
-            }
-        }
+        recycle_all(std::mem::take(self.edges.get_mut()));
     }
+}
+
+/// Nodes whose memory waits for the next recorded op: a step of training makes as many as the one
+/// before it, and the system's allocator is slower than what a tiny op computes.
+const MOST_WAITING: usize = 1 << 14;
+thread_local!(static WAITING: RefCell<Vec<Rc<Node>>> = const { RefCell::new(Vec::new()) });
+
+/// Lets go of a node. Where nobody else has it, what it holds ends now and its memory waits.
+fn recycle(node: Rc<Node>) {
+    recycle_all(smallvec::smallvec![Edge::Node(node, 0)]);
+}
+
+/// As [`recycle`] for the nodes behind edges. A chain is taken apart by a list, not by recursion.
+fn recycle_all(mut edges: Edges) {
+    while let Some(edge) = edges.pop() {
+        let Edge::Node(mut node, _) = edge else { continue };
+        let Some(last) = Rc::get_mut(&mut node) else { continue };
+        edges.extend(last.edges.get_mut().drain(..));
+        last.kind = Kind::Op(Op::Copy, None);
+        *last.saved.get_mut() = None;
+        last.inputs.clear();
+        last.outputs.clear();
+        // Where the thread ends, or a token's end got here, the node just goes.
+        let _ = WAITING.try_with(|waiting| {
+            if let Ok(mut waiting) = waiting.try_borrow_mut()
+                && waiting.len() < MOST_WAITING
+            {
+                waiting.push(node);
+            }
+        });
+    }
+}
+
+/// A node to be filled, from those that wait if one does.
+#[inline]
+fn blank() -> Rc<Node> {
+    let waiting = WAITING.try_with(|w| w.try_borrow_mut().ok().and_then(|mut w| w.pop()));
+    if let Ok(Some(node)) = waiting { node } else { Rc::default() }
+}
+
+/// What the gradients of those of `args` that want one will read.
+#[inline]
+pub fn reads(op: Op, args: &[Arg]) -> Reads {
+    let each = args.iter().zip(op.def().reads);
+    each.filter(|(a, _)| wants(a)).fold(0, |mask, (_, reads)| mask | reads)
 }
 
 /// Records `op` on its outputs where a gradient is wanted.
@@ -170,41 +266,47 @@ pub fn record(engine: &Engine, op: Op, args: &[Arg], attrs: &Attrs, outputs: &mu
     if !engine.grad_enabled() {
         return engine.skip();
     }
-    let reads: Reads = args
-        .iter()
-        .zip(def.reads)
-        .filter(|(a, _)| wants(a))
-        .fold(0, |mask, (_, reads)| mask | reads);
-    let save = |t: &Tensor| Saved { version: t.storage.version(), tensor: t.detach_plain() };
-    let mut set = SavedSet::default();
-    let mut edges = SmallVec::new();
-    let mut inputs = SmallVec::new();
-    for (i, a) in args.iter().enumerate() {
-        let keep = i < 8 && reads & input(i as u32) != 0;
-        match a {
-            Arg::Tensor(t) => {
-                edges.push(t.edge.clone());
-                inputs.push(Input::of(t, outputs));
-                if keep {
-                    set.inputs.push((i as u8, save(t)));
-                }
-            }
-            Arg::Scalar(s) => {
-                edges.push(Edge::None);
-                inputs.push(Input::Scalar(s.to_f64()));
-            }
-            Arg::Absent => {
-                edges.push(Edge::None);
-                inputs.push(Input::Absent);
-            }
-        }
-    }
+    let mut node = blank();
+    let Some(at) = Rc::get_mut(&mut node) else { return };
+    let reads = reads(op, args);
+    at.seq = engine.next_seq();
+    at.kind = Kind::Op(op, (!attrs.is_empty()).then(|| Box::new(attrs.clone())));
+    let mut saved = at.read(args, reads, outputs.first());
     for (i, bit) in [OUT, OUT1].into_iter().enumerate().take(outputs.len()) {
         if reads & bit != 0 {
-            set.outputs.push((i as u8, save(&outputs[i])));
+            saved.push((Place::Output(i as u8), Saved::of(&outputs[i])));
         }
     }
-    push(engine, Kind::Op { op, attrs: attrs.clone() }, edges, inputs, set, outputs);
+    at.saved = RefCell::new(Some(saved));
+    at.outputs.extend(outputs.iter().map(TensorMeta::of));
+    attach(node, outputs);
+}
+
+/// As [`record`] for an elementwise float row without attributes whose output is `made`, laid out
+/// as `like`, one of `args`, from the first byte on. Gives the output's edge.
+#[inline]
+pub fn record_like(engine: &Engine, op: Op, args: &[Arg], like: &Tensor, made: &Storage) -> Edge {
+    if matches!(op.def().vjp, Vjp::None(_) | Vjp::OfParts) {
+        return Edge::None;
+    }
+    if !engine.grad_enabled() {
+        engine.skip();
+        return Edge::None;
+    }
+    let mut node = blank();
+    let Some(at) = Rc::get_mut(&mut node) else { return Edge::None };
+    let reads = reads(op, args);
+    at.seq = engine.next_seq();
+    at.kind = Kind::Op(op, None);
+    let mut saved = at.read(args, reads, Some(like));
+    if reads & OUT != 0 {
+        let layout = Layout { offset: 0, ..like.layout.clone() };
+        let out = Tensor::new(made.clone(), layout, like.dtype);
+        saved.push((Place::Output(0), Saved::of(&out)));
+    }
+    at.saved = RefCell::new(Some(saved));
+    at.outputs.push(TensorMeta::of(like));
+    Edge::Node(node, 0)
 }
 
 /// Records a user-defined step from `args` to `outputs`, which keeps `saved` for its turn.
@@ -215,8 +317,6 @@ pub fn record_custom(
     saved: &[Tensor],
     outputs: &mut [Tensor],
 ) {
-    let edges = args.iter().map(|t| t.edge.clone()).collect();
-    let inputs = args.iter().map(|t| Input::of(t, outputs)).collect();
     // An output keeps no edge to its own node: that would be a cycle.
     let from = |t: &Tensor| {
         let same = |o: &&Tensor| o.storage.same(&t.storage) && o.layout == t.layout;
@@ -228,15 +328,16 @@ pub fn record_custom(
             },
         }
     };
-    let custom_saved = saved
-        .iter()
-        .map(|t| {
-            let version = t.storage.version();
-            (Saved { version, tensor: t.detach_plain() }, from(t))
-        })
-        .collect();
-    let set = SavedSet { custom: custom_saved, ..SavedSet::default() };
-    push(engine, Kind::Custom(custom), edges, inputs, set, outputs);
+    let mut node = blank();
+    let Some(at) = Rc::get_mut(&mut node) else { return };
+    at.seq = engine.next_seq();
+    at.kind = Kind::Custom(Box::new(custom));
+    at.edges.get_mut().extend(args.iter().map(|t| t.edge.clone()));
+    at.inputs.extend(args.iter().map(|t| Input::of(t, outputs.first())));
+    let kept = saved.iter().map(|t| (Place::Custom(from(t)), Saved::of(t)));
+    at.saved = RefCell::new(Some(kept.collect()));
+    at.outputs.extend(outputs.iter().map(TensorMeta::of));
+    attach(node, outputs);
 }
 
 /// Where the gradient of a tensor that a user-defined step kept goes.
@@ -245,22 +346,12 @@ enum Origin {
     Output(u32),
 }
 
-fn push(
-    engine: &Engine,
-    kind: Kind,
-    edges: SmallVec<[Edge; 2]>,
-    inputs: SmallVec<[Input; 2]>,
-    set: SavedSet,
-    outputs: &mut [Tensor],
-) {
-    let node = Rc::new(Node {
-        seq: engine.next_seq(),
-        kind,
-        edges: RefCell::new(edges),
-        inputs,
-        outputs: outputs.iter().map(TensorMeta::of).collect(),
-        saved: RefCell::new(Some(set)),
-    });
+/// Gives the outputs of a new node their edges.
+fn attach(node: Rc<Node>, outputs: &mut [Tensor]) {
+    if let [out] = outputs {
+        out.edge = Edge::Node(node, 0);
+        return;
+    }
     for (i, out) in outputs.iter_mut().enumerate() {
         if out.dtype.is_float() {
             out.edge = Edge::Node(node.clone(), i as u32);
@@ -268,11 +359,13 @@ fn push(
     }
 }
 
+#[inline]
 fn wants(arg: &Arg) -> bool {
     matches!(arg, Arg::Tensor(t) if t.requires_grad())
 }
 
 /// Whether any argument wants a gradient.
+#[inline]
 pub fn wants_any(args: &[Arg]) -> bool {
     args.iter().any(wants)
 }
@@ -311,13 +404,13 @@ impl VjpCx<'_> {
 
     /// Input i, which the row's `reads` kept.
     pub fn input(&self, i: usize) -> Result<Tensor> {
-        let saved = find(&self.saved.inputs, i);
+        let saved = find_input(self.saved, i);
         let edge = self.node.edges.borrow().get(i).cloned().unwrap_or_default();
         restore(self.op.name(), saved, edge)
     }
 
     pub fn has_input(&self, i: usize) -> bool {
-        find(&self.saved.inputs, i).is_some()
+        find_input(self.saved, i).is_some()
     }
 
     /// The number that stood at argument i, if one did.
@@ -330,12 +423,12 @@ impl VjpCx<'_> {
 
     /// Output i, which the row's `reads` kept.
     pub fn output(&self, i: usize) -> Result<Tensor> {
-        let saved = find(&self.saved.outputs, i);
+        let saved = find_output(self.saved, i);
         restore(self.op.name(), saved, Edge::Node(self.node.clone(), i as u32))
     }
 
     pub fn has_output(&self, i: usize) -> bool {
-        find(&self.saved.outputs, i).is_some()
+        find_output(self.saved, i).is_some()
     }
 
     /// Shape and dtype of input i.
@@ -351,7 +444,11 @@ impl VjpCx<'_> {
 
     /// `g` summed over the dimensions along which input i was broadcast.
     pub fn unbroadcast(&self, g: Tensor, i: usize) -> Result<Tensor> {
-        self.engine.sum_to(&g, &self.meta(i)?.shape.clone())
+        let meta = self.meta(i)?;
+        if g.shape() == meta.shape.as_slice() {
+            return Ok(g);
+        }
+        self.engine.sum_to(&g, &meta.shape)
     }
 }
 
@@ -370,320 +467,6 @@ fn restore(op: &str, saved: Option<&Saved>, edge: Edge) -> Result<Tensor> {
     Ok(Tensor { edge, ..saved.tensor.clone() })
 }
 
-/// What a backward pass does with its results.
-pub struct Backward<'a> {
-    pub roots: Vec<(Tensor, Tensor)>,
-    /// Gradients wanted by value; leaves accumulate into `grad` where this is `None`.
-    pub inputs: Option<&'a [Tensor]>,
-    pub retain_graph: bool,
-    pub create_graph: bool,
-}
-
-type NodeKey = u64;
-
-/// Node numbers are consecutive: spreading their bits is all the hashing they need.
-#[derive(Default)]
-struct SeqHasher(u64);
-
-impl std::hash::Hasher for SeqHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|b| self.write_u64(self.0 ^ *b as u64));
-    }
-    fn write_u64(&mut self, seq: u64) {
-        self.0 = seq.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// A backward pass that can stop for user-defined steps and go on.
-pub struct Walk {
-    pending: HashMap<NodeKey, (Rc<Node>, Grads), BuildHasherDefault<SeqHasher>>,
-    queue: BinaryHeap<NodeKey>,
-    leaves: Vec<(Rc<Leaf>, Tensor)>,
-    captured: Vec<(CaptureKey, Tensor)>,
-    wanted: Vec<Option<CaptureKey>>,
-    capture: bool,
-    keep: bool,
-    create_graph: bool,
-    /// The user-defined step whose gradients are awaited.
-    waiting: Option<Rc<Node>>,
-}
-
-/// A user-defined step whose turn it is.
-pub struct CustomCall {
-    pub token: u64,
-    /// One per output, zeros where none arrived.
-    pub grads: Vec<Tensor>,
-    pub saved: Vec<Tensor>,
-    /// The step is not needed again.
-    pub last: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CaptureKey {
-    Leaf(*const Leaf),
-    Node(NodeKey, u32),
-}
-
-fn capture_key(edge: &Edge) -> Option<CaptureKey> {
-    match edge {
-        Edge::None => None,
-        Edge::Leaf(l) => Some(CaptureKey::Leaf(Rc::as_ptr(l))),
-        Edge::Node(n, i) => Some(CaptureKey::Node(n.seq, *i)),
-    }
-}
-
-/// Walks the tape from `roots`, newest node first. Returns the gradients of `inputs`, in order.
-/// On an error no `grad` has changed. For graphs without user-defined steps.
-pub fn backward(engine: &Engine, pass: Backward) -> Result<Vec<Option<Tensor>>> {
-    let mut walk = Walk::start(engine, pass)?;
-    match walk.run(engine)? {
-        None => walk.finish(engine),
-        Some(_) => Err(Error::autograd("a user-defined step has nobody to call it")),
-    }
-}
-
-impl Walk {
-    pub fn start(engine: &Engine, pass: Backward) -> Result<Walk> {
-        let inputs = pass.inputs.unwrap_or_default();
-        let mut walk = Walk {
-            pending: HashMap::default(),
-            queue: BinaryHeap::new(),
-            leaves: Vec::new(),
-            captured: Vec::new(),
-            wanted: inputs.iter().map(|t| capture_key(&t.edge)).collect(),
-            capture: pass.inputs.is_some(),
-            keep: pass.retain_graph || pass.create_graph,
-            create_graph: pass.create_graph,
-            waiting: None,
-        };
-        walk.push_roots(engine, pass.roots)?;
-        Ok(walk)
-    }
-
-    pub fn create_graph(&self) -> bool {
-        self.create_graph
-    }
-
-    /// More gradients to start from: the recomputed outputs of a `checkpoint`.
-    pub fn push_roots(&mut self, engine: &Engine, roots: Vec<(Tensor, Tensor)>) -> Result<()> {
-        let _mode = engine.grad_mode(self.create_graph);
-        self.waiting = None;
-        for (root, seed) in roots {
-            self.send(engine, root.edge, seed)?;
-        }
-        Ok(())
-    }
-
-    /// The gradients of a user-defined step's inputs.
-    pub fn push_grads(&mut self, engine: &Engine, grads: Vec<Option<Tensor>>) -> Result<()> {
-        let _mode = engine.grad_mode(self.create_graph);
-        let Some(node) = self.waiting.take() else { return Ok(()) };
-        let edges: SmallVec<[Edge; 2]> = node.edges.borrow().clone();
-        for (i, (edge, grad)) in edges.into_iter().zip(grads).enumerate() {
-            if let (Some(g), Some(meta)) = (grad, node.input_meta(i)) {
-                self.send(engine, edge, fitted(engine, &node, i, g, meta)?)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Goes on until the end (`None`) or a user-defined step.
-    pub fn run(&mut self, engine: &Engine) -> Result<Option<CustomCall>> {
-        let _mode = engine.grad_mode(self.create_graph);
-        self.run_nodes(engine).map_err(|e| e.in_op("backward"))
-    }
-
-    fn run_nodes(&mut self, engine: &Engine) -> Result<Option<CustomCall>> {
-        while let Some(seq) = self.queue.pop() {
-            let Some((node, grads)) = self.pending.remove(&seq) else { continue };
-            for (i, g) in grads.iter().enumerate() {
-                let key = CaptureKey::Node(seq, i as u32);
-                if let Some(g) = g
-                    && self.wanted.contains(&Some(key))
-                {
-                    self.captured.push((key, g.clone()));
-                }
-            }
-            if let Kind::Custom(custom) = &node.kind {
-                let call = custom_call(engine, &node, custom, &grads, !self.keep)?;
-                self.forget(&node);
-                self.waiting = Some(node);
-                return Ok(Some(call));
-            }
-            let results = step(engine, &node, &grads)?;
-            drop(grads);
-            engine.refuse_nan(node.seq, node.name(), &results)?;
-            let edges: SmallVec<[Edge; 2]> = node.edges.borrow().clone();
-            self.forget(&node);
-            for (edge, grad) in edges.into_iter().zip(results) {
-                if let Some(grad) = grad {
-                    self.send(engine, edge, grad)?;
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Frees what a node kept, unless the graph is to be walked again.
-    fn forget(&self, node: &Node) {
-        if !self.keep {
-            *node.saved.borrow_mut() = None;
-        }
-    }
-
-    fn send(&mut self, engine: &Engine, edge: Edge, grad: Tensor) -> Result<()> {
-        match edge {
-            Edge::None => {}
-            Edge::Leaf(leaf) => {
-                if !self.capture {
-                    accumulate(engine, &mut self.leaves, leaf, grad, Rc::ptr_eq)?;
-                } else {
-                    let key = CaptureKey::Leaf(Rc::as_ptr(&leaf));
-                    if self.wanted.contains(&Some(key)) {
-                        accumulate(engine, &mut self.captured, key, grad, |a, b| a == b)?;
-                    }
-                }
-            }
-            Edge::Node(node, i) => {
-                let seq = node.seq;
-                let outputs = node.outputs.len();
-                let entry = self.pending.entry(seq).or_insert_with(|| {
-                    self.queue.push(seq);
-                    (node, smallvec::smallvec![None; outputs])
-                });
-                let slot = &mut entry.1[i as usize];
-                *slot = Some(match slot.take() {
-                    Some(old) => engine.accumulate(old, grad)?,
-                    None => grad,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// The gradients of the wanted inputs; leaves get theirs where none were wanted.
-    pub fn finish(self, engine: &Engine) -> Result<Vec<Option<Tensor>>> {
-        let _mode = engine.grad_mode(self.create_graph);
-        // All sums first: a failure must leave every `grad` as it was.
-        let mut sums = Vec::with_capacity(self.leaves.len());
-        for (leaf, grad) in self.leaves {
-            let old = leaf.grad.borrow().clone();
-            let sum = match old {
-                Some(old) => engine.add(&old, &grad)?,
-                // Two leaves may have got the same tensor; a later in-place op on one gradient
-                // must not change the other.
-                None if grad.storage.is_unique() && grad.layout.is_contiguous() => grad,
-                None => engine.clone_tensor(&grad)?,
-            };
-            sums.push((leaf, sum));
-        }
-        for (leaf, sum) in sums {
-            *leaf.grad.borrow_mut() = Some(sum);
-        }
-        let captured = self.captured;
-        Ok(self
-            .wanted
-            .iter()
-            .map(|w| {
-                let w = (*w)?;
-                captured.iter().find(|(k, _)| *k == w).map(|(_, g)| g.clone())
-            })
-            .collect())
-    }
-}
-
-fn accumulate<K>(
-    engine: &Engine,
-    list: &mut Vec<(K, Tensor)>,
-    key: K,
-    grad: Tensor,
-    same: impl Fn(&K, &K) -> bool,
-) -> Result<()> {
-    if let Some(at) = list.iter().position(|(k, _)| same(k, &key)) {
-        let (key, old) = list.swap_remove(at);
-        list.push((key, engine.accumulate(old, grad)?));
-    } else {
-        list.push((key, grad));
-    }
-    Ok(())
-}
-
-fn already_freed() -> Error {
-    Error::autograd(
-        "the graph was already freed by an earlier backward(); pass { retainGraph: true } to the \
-         first one to walk it again",
-    )
-}
-
-fn custom_call(
-    engine: &Engine,
-    node: &Rc<Node>,
-    custom: &Custom,
-    grads: &Grads,
-    last: bool,
-) -> Result<CustomCall> {
-    let saved = node.saved.borrow();
-    let saved = saved.as_ref().ok_or_else(already_freed)?;
-    let grads = grads
-        .iter()
-        .zip(&node.outputs)
-        .map(|(g, meta)| match g {
-            Some(g) => Ok(g.clone()),
-            None => engine.full(&meta.shape, 0.0, meta.dtype),
-        })
-        .collect::<Result<_>>()?;
-    let saved = saved
-        .custom
-        .iter()
-        .map(|(kept, from)| {
-            let edge = match from {
-                Origin::Edge(edge) => edge.clone(),
-                Origin::Output(i) => Edge::Node(node.clone(), *i),
-            };
-            restore(&custom.name, Some(kept), edge)
-        })
-        .collect::<Result<_>>()?;
-    Ok(CustomCall { token: custom.token, grads, saved, last })
-}
-
-/// A gradient that a user's function gave, at its input's shape and dtype.
-fn fitted(engine: &Engine, node: &Node, i: usize, g: Tensor, meta: &TensorMeta) -> Result<Tensor> {
-    let wrong = || {
-        Error::shape(format!(
-            "{}: the gradient of input {i} has shape {}, expected the input's {}",
-            node.name(),
-            crate::layout::show(g.shape()),
-            crate::layout::show(&meta.shape)
-        ))
-    };
-    let fits = crate::layout::broadcast(g.shape(), &meta.shape)
-        .is_ok_and(|shape| shape.as_slice() == g.shape());
-    if !fits {
-        return Err(wrong());
-    }
-    let g = engine.sum_to(&g, &meta.shape)?;
-    if g.dtype == meta.dtype { Ok(g) } else { engine.cast(&g, meta.dtype) }
-}
-
-fn step(engine: &Engine, node: &Rc<Node>, grads: &Grads) -> Result<Grads> {
-    let saved = node.saved.borrow();
-    let saved = saved.as_ref().ok_or_else(already_freed)?;
-    match &node.kind {
-        Kind::Custom(_) => Ok(Grads::new()),
-        Kind::Op { op, attrs } => {
-            let cx = VjpCx { engine, op: *op, attrs, grads, node, saved };
-            match op.def().vjp {
-                Vjp::Ops(f) => f(&cx),
-                Vjp::Expression => crate::sym::expression_vjp(&cx),
-                Vjp::None(_) | Vjp::OfParts => Ok(Grads::new()),
-            }
-        }
-    }
-}
-
 impl Tensor {
     fn detach_plain(&self) -> Tensor {
         Tensor {
@@ -692,6 +475,7 @@ impl Tensor {
             dtype: self.dtype,
             edge: Edge::None,
             is_view: self.is_view,
+            history: self.history,
         }
     }
 }

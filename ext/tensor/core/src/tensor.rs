@@ -16,11 +16,16 @@ pub struct Tensor {
     pub edge: Edge,
     /// Made by a view op from another tensor.
     pub is_view: bool,
+    /// The storage's history that `edge` speaks of; [`Tensor::DETACHED`] where it speaks of none.
+    pub history: u32,
 }
 
 impl Tensor {
+    /// The history of tensors that share values but no gradients with another.
+    pub const DETACHED: u32 = u32::MAX;
+
     pub fn new(storage: Storage, layout: Layout, dtype: DType) -> Tensor {
-        Tensor { storage, layout, dtype, edge: Edge::None, is_view: false }
+        Tensor { storage, layout, dtype, edge: Edge::None, is_view: false, history: 0 }
     }
 
     #[inline]
@@ -42,12 +47,19 @@ impl Tensor {
         !matches!(self.edge, Edge::None)
     }
 
+    /// An in-place op on another tensor of the same storage was recorded since: the way back to
+    /// the tape that this one knows leads past it.
+    #[inline]
+    pub fn is_stale(&self) -> bool {
+        self.history != self.storage.history() && self.history != Tensor::DETACHED
+    }
+
     pub fn is_leaf(&self) -> bool {
         !matches!(self.edge, Edge::Node(..))
     }
 
     /// The same values without a way back to the tape.
     pub fn detach(&self) -> Tensor {
-        Tensor { edge: Edge::None, is_view: true, ..self.clone() }
+        Tensor { edge: Edge::None, is_view: true, history: Tensor::DETACHED, ..self.clone() }
     }
 }
