@@ -10,11 +10,12 @@ import { resolve } from "node:path";
 import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 
-const half = new URL("../../js/00_ownership.js", import.meta.url).href;
+const js = new URL("../../js/", import.meta.url).href;
 register(`data:text/javascript,${encodeURIComponent(`export async function resolve(s, c, n) {
-  return s === "ext:mlrun/ownership.js" ? { url: ${JSON.stringify(half)}, format: "module", shortCircuit: true } : n(s, c);
+  const room = s === "ext:mlrun/ownership.js" ? "00_ownership.js" : s.startsWith("ext:mlrun_tensor/") && s.slice(17);
+  return room ? { url: ${JSON.stringify(js)} + room, format: "module", shortCircuit: true } : n(s, c);
 }`)}`);
-const { configure } = await import(half);
+const { configure } = await import("ext:mlrun/ownership.js");
 class Handle { #id = 0; static is = (v) => #id in v; }
 configure({ is: Handle.is, shared: () => false, share() {}, retain() {}, release() {}, operations: new Set(), isProxy: () => false });
 

@@ -30,6 +30,12 @@ pub const OWNERSHIP_MODULE: &str = "ext:mlrun_tensor/00_ownership.js";
 /// Files of the library that are written by hand for the ownership pass, or need none.
 pub const UNCOMPILED: &[&str] = &[
     OWNERSHIP_MODULE,
+    "ext:mlrun_tensor/00_own_known.js",
+    "ext:mlrun_tensor/00_own_counts.js",
+    "ext:mlrun_tensor/00_own_places.js",
+    "ext:mlrun_tensor/00_own_steps.js",
+    "ext:mlrun_tensor/00_own_arrays.js",
+    "ext:mlrun_tensor/00_own_calls.js",
     "ext:mlrun_tensor/00_function_text.js",
     "ext:mlrun_tensor/00_handle.js",
     "ext:mlrun_tensor/00_ops.js",
@@ -98,6 +104,12 @@ deno_core::extension!(
     esm_entry_point = "ext:mlrun_tensor/mlrun.js",
     esm = [
         dir "../../js",
+        "00_own_known.js",
+        "00_own_counts.js",
+        "00_own_places.js",
+        "00_own_steps.js",
+        "00_own_arrays.js",
+        "00_own_calls.js",
         "00_ownership.js",
         "00_function_text.js",
         "00_handle.js",

@@ -3,7 +3,7 @@
 // `MUTANT` names a rule to break, see mutants.mjs; `MUTANTS=all` tries each in its own process.
 
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { register } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -23,6 +23,12 @@ if (process.env.MUTANTS) {
 /** Replacements in a form that another thread can read. */
 const plainEdits = (edits) => edits?.map(([from, to]) => typeof from === "string" ? [from, null, to] : [from.source, from.flags, to]);
 const chosen = mutants[process.env.MUTANT];
+const js = new URL("../../../../js/", import.meta.url);
+const runtime = readdirSync(js).filter((name) => name.startsWith("00_own")).map((name) => readFileSync(new URL(name, js), "utf8"));
+if (chosen?.runtime?.some(([from]) => !runtime.some((text) => text.includes(from)))) {
+  console.error("mutant does not apply");
+  process.exit(0);
+}
 const mutant = chosen && { runtime: plainEdits(chosen.runtime), emitted: plainEdits(chosen.emitted) };
 
 const here = new URL("./", import.meta.url).href;
@@ -30,18 +36,18 @@ register(`data:text/javascript,${encodeURIComponent(`
 import { readFileSync } from "node:fs";
 export async function resolve(specifier, context, next) {
   if (specifier === "mlrun") return { url: ${JSON.stringify(`${here}mlrun.js`)}, format: "module", shortCircuit: true };
-  if (specifier === "ext:mlrun/ownership.js") return { url: ${JSON.stringify(new URL("../../../../js/00_ownership.js", here).href)}, format: "module", shortCircuit: true };
+  const room = specifier === "ext:mlrun/ownership.js" ? "00_ownership.js" : specifier.startsWith("ext:mlrun_tensor/") && specifier.slice(17);
+  if (room) return { url: ${JSON.stringify(new URL("../../../../js/", here).href)} + room, format: "module", shortCircuit: true };
   return next(specifier, context);
 }
 export async function load(url, context, next) {
   const mutant = ${JSON.stringify(mutant)};
   if (!mutant || !url.startsWith("file:")) return next(url, context);
-  const edits = url.endsWith("00_ownership.js") ? mutant.runtime : url.startsWith(${JSON.stringify(pathToFileURL(resolve(process.argv[3])).href)}) ? mutant.emitted : undefined;
+  const edits = /\\/00_own[^/]*$/.test(url) ? mutant.runtime : url.startsWith(${JSON.stringify(pathToFileURL(resolve(process.argv[3])).href)}) ? mutant.emitted : undefined;
   if (!edits) return next(url, context);
   let source = readFileSync(new URL(url), "utf8");
   for (const [from, flags, to] of edits) {
     const changed = source.replace(flags === null ? from : new RegExp(from, flags), flags === null ? () => to : to);
-    if (changed === source && url.endsWith("00_ownership.js")) throw new Error("mutant does not apply");
     source = changed;
   }
   return { format: "module", source, shortCircuit: true };

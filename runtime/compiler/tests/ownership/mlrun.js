@@ -3,7 +3,7 @@
 
 import { types } from "node:util";
 
-import { adopt, configure, drop, given, own } from "../../../../js/00_ownership.js";
+import { adopt, configure, drop, given, own } from "ext:mlrun/ownership.js";
 
 let live = 0;
 let liveBytes = 0;

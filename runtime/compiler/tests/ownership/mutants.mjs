@@ -14,7 +14,7 @@ export const mutants = {
   "literals do not retain": { runtime: [["    if (!counted(child)) return;\n    retain(child);", "    if (!counted(child)) return;"]] },
   "returned borrowed values are not retained": { runtime: [["return give(hold(v));", "return give(v);"]] },
   "any iterator is trusted": { runtime: [["return original ? v : share(v);", "return v;"]] },
-  "elements are not held during callbacks": { runtime: [["    hold(element);\n    try {\n      register = undefined;\n      const result = apply(callback, this", "    try {\n      register = undefined;\n      const result = apply(callback, this"], ["    } finally {\n      if (counted(element)) release(element);\n    }\n  };\n}\n\n/** `reduce`", "    } finally {\n    }\n  };\n}\n\n/** `reduce`"]] },
+  "elements are not held during callbacks": { runtime: [["    hold(element);\n    try {\n      unclaimable();\n      const result = apply(callback, this", "    try {\n      unclaimable();\n      const result = apply(callback, this"], ["    } finally {\n      if (counted(element)) release(element);\n    }\n  };\n}\n\n/** `reduce`", "    } finally {\n    }\n  };\n}\n\n/** `reduce`"]] },
   "map's results are given up": { runtime: [["if (owned && f !== A.map) release(result);", "if (owned) release(result);"]] },
   "filter's results are not retained": { runtime: [["(result ? [hold(element)] : [])", "(result ? [element] : [])"]] },
   "reduce gives up what it borrowed": { runtime: [["if (!own) hold(before);", ""]] },

@@ -9,7 +9,8 @@ const here = new URL("./", import.meta.url).href;
 register(`data:text/javascript,${encodeURIComponent(`
 export async function resolve(specifier, context, next) {
   if (specifier === "mlrun") return { url: ${JSON.stringify(`${here}mlrun.js`)}, format: "module", shortCircuit: true };
-  if (specifier === "ext:mlrun/ownership.js") return { url: ${JSON.stringify(new URL("../../../../js/00_ownership.js", here).href)}, format: "module", shortCircuit: true };
+  const room = specifier === "ext:mlrun/ownership.js" ? "00_ownership.js" : specifier.startsWith("ext:mlrun_tensor/") && specifier.slice(17);
+  if (room) return { url: ${JSON.stringify(new URL("../../../../js/", here).href)} + room, format: "module", shortCircuit: true };
   return next(specifier, context);
 }`)}`);
 

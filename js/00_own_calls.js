@@ -1,0 +1,131 @@
+// Calls: whether operands may stay counted, and who takes over the count of a result.
+//
+// Invariant: a count is claimed only if the result is the register's value and the callee follows
+// the protocol. Such a callee always writes the register when it returns a managed value.
+
+import {
+  SafeSet, apply, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
+} from "ext:mlrun_tensor/00_own_known.js";
+import {
+  claimed, counted, counts, give, lend, register, release, retain, share, unclaimable,
+} from "ext:mlrun_tensor/00_own_counts.js";
+import { frame, settle, transfer } from "ext:mlrun_tensor/00_own_arrays.js";
+
+/** Takes over the count that `f` gave with `v`, or retains. */
+export function own(v, f) {
+  if (transfer !== undefined || frame !== undefined) {
+    if (settle(v, f)) return v;
+  }
+  if (!counted(v)) return v;
+  if (v === register && compiled(f)) {
+    claimed();
+  } else {
+    unclaimable();
+    retain(v);
+  }
+  return v;
+}
+
+/** Drops an ignored result. */
+export function ignore(v, f) {
+  if (transfer !== undefined || frame !== undefined) {
+    if (settle(v, f)) {
+      if (counted(v)) release(v);
+      return v;
+    }
+  }
+  if (v !== undefined && v === register && counted(v) && compiled(f)) {
+    claimed();
+    release(v);
+  }
+  unclaimable();
+  return v;
+}
+
+/** A result that is returned as it is: the register stays only if `f` itself gave it. */
+export function tail(v, f) {
+  if (transfer !== undefined || frame !== undefined) {
+    if (settle(v, f)) return give(v);
+  }
+  if (register !== undefined && (register !== v || !compiled(f))) return lend(v);
+  return register === undefined ? lend(v) : v;
+}
+
+/** Operands of a call of `f`; gives the last one. */
+export function ask(f, a, b, c) {
+  // No list for few operands: programs consist of such calls.
+  const n = arguments.length;
+  if (n > 4) return apply(askAll, undefined, arguments);
+  if ((counted(a) || (n > 2 && counted(b)) || (n > 3 && counted(c))) && keepsOperands(f)) {
+    share(a);
+    share(b);
+    share(c);
+  }
+  return n < 3 ? a : n < 4 ? b : c;
+}
+
+/** Functions that look at their operands and keep nothing. */
+const lookers = new SafeSet([
+  Array.isArray, Object.is, Object.keys, Number, String, Boolean, Number.isFinite,
+  Number.isInteger, isNaN, isFinite,
+]);
+
+const keepsOperands = (f) => !lookers.has(f) && !compiled(f);
+
+function askAll(f) {
+  return askFrom(f, arguments, 1);
+}
+
+/** The operands are those of a list from a place on. */
+function askFrom(f, list, from) {
+  for (let i = from; i < list.length; i++) {
+    if (!counted(list[i])) continue;
+    if (keepsOperands(f)) for (let j = from; j < list.length; j++) share(list[j]);
+    break;
+  }
+  return list[list.length - 1];
+}
+
+/** Like `ask` for a callee that was fetched before the operands. */
+export function askFetched(f, text, a, b, c) {
+  if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
+  switch (arguments.length) {
+    case 3: return ask(f, a);
+    case 4: return ask(f, a, b);
+    case 5: return ask(f, a, b, c);
+    default: return apply(askFetchedAll, undefined, arguments);
+  }
+}
+
+function askFetchedAll(f) {
+  return askFrom(f, arguments, 2);
+}
+
+/** Like `askFetched` where there are no operands but perhaps a receiver; gives `f`. */
+export function fn(f, text, receiver) {
+  if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
+  if (counted(receiver) && !compiled(f)) share(receiver);
+  return f;
+}
+
+/** `call(f, receiver, ...operands)`, without a frame of its own. */
+export const call = Function.prototype.call.bind(Function.prototype.call);
+
+/** `o.T` or `o.grad`: accessors of tensors that make a new handle. */
+export function view(o, key) {
+  unclaimable();
+  const v = o[key];
+  if (!counted(v)) return v;
+  const mine = v === register && genuine(o, key);
+  unclaimable();
+  if (!mine) retain(v);
+  return v;
+}
+
+/** `o` is a tensor that has the library's own accessor under this name. */
+function genuine(o, key) {
+  if (typeof o !== "object" || !counts.is(o)) return false;
+  if (getPrototypeOf(o) !== counts.prototype || hasOwn(o, key)) return false;
+  const property = getOwnPropertyDescriptor(counts.prototype, key);
+  return property !== undefined && compiled(property.get);
+}

@@ -1,0 +1,107 @@
+// Which functions follow the protocol of the ownership pass, found once for each function object.
+//
+// Invariant: no step here, or in the other rooms of the runtime half, may be one that a program can
+// replace or watch: lists are chains of objects or have no prototype, nothing is spread or iterated,
+// no method is looked up on a program's prototype. Deliberately not here: counts of values.
+
+export const { apply, getOwnPropertyDescriptor, ownKeys, getPrototypeOf } = Reflect;
+export const { hasOwn, isExtensible, setPrototypeOf, prototype: ObjectPrototype } = Object;
+export const A = Array.prototype;
+export const { isArray } = Array;
+const toText = Function.prototype.toString;
+const uncurried = (f) => Function.prototype.call.bind(f);
+const endsWith = uncurried(String.prototype.endsWith);
+export const includes = uncurried(Array.prototype.includes);
+
+/** What an own data property holds. */
+export const value = (o, key) => getOwnPropertyDescriptor(o, key)?.value;
+
+/** A class of collections whose methods a program cannot replace. */
+export function safe(C) {
+  const Safe = class extends C {};
+  for (const key of ownKeys(C.prototype)) {
+    if (key !== "constructor") Object.defineProperty(Safe.prototype, key, getOwnPropertyDescriptor(C.prototype, key));
+  }
+  Object.setPrototypeOf(Safe.prototype, null);
+  return Safe;
+}
+export const [SafeMap, SafeSet, SafeWeakMap, SafeWeakSet] = [Map, Set, WeakMap, WeakSet].map(safe);
+
+const MARK = "/*$own*/";
+const TOKEN_MARK = "/*$own!*/";
+const GENERATOR_MARK = "/*$own~*/";
+export const TAKES = Symbol("takes a token");
+const FORWARD_MARK = "/*$own^*/";
+export const FORWARDS = Symbol("hands the arguments of new on to its parent");
+const YIELDS = Symbol("takes a token whenever it is resumed");
+
+let counts;
+
+/** `operations`: functions of the library that follow the protocol; `ours(f)`, `module(f)`: whether
+ * the script of `f` is one that a compiled module has named, and that it is. */
+export function recognise(hooks) {
+  counts = hooks;
+}
+
+/** `f` follows the protocol: it was compiled, or belongs to the library. */
+export function compiled(f) {
+  if (typeof f !== "function") return false;
+  const answer = answerFor(f);
+  return answer === FORWARDS ? compiled(getPrototypeOf(f)) : answer === true || answer === TAKES;
+}
+
+/** Of a script that the pass compiled, the mark at the end of a function is the compiler's. */
+function examined(f) {
+  if (counts.operations.has(f)) return true;
+  if (counts.ours !== undefined && !counts.ours(f)) return false;
+  const text = apply(toText, f, []);
+  if (endsWith(text, `${TOKEN_MARK}}`)) return TAKES;
+  if (endsWith(text, `${GENERATOR_MARK}}`)) return YIELDS;
+  if (endsWith(text, `${FORWARD_MARK}}`)) return FORWARDS;
+  return endsWith(text, `${MARK}}`) || endsWith(text, `${MARK})`);
+}
+
+/** First thing in a compiled module: `f` is one of its functions. */
+export function module(f) {
+  counts.module?.(f);
+}
+
+/** `f` is a compiled generator function: calls of it share their operands unless a loop holds them. */
+export const yields = (f) => typeof f === "function" && answerFor(f) === YIELDS;
+
+/** Puts a private stamp on an object that already exists: `super` returns it. */
+export class Given {
+  constructor(object) {
+    return object;
+  }
+}
+
+/** What is known about a function. */
+class Known extends Given {
+  #answer;
+  constructor(f, answer) {
+    super(f);
+    this.#answer = answer;
+  }
+  static has(f) {
+    return #answer in f;
+  }
+  static get(f) {
+    return f.#answer;
+  }
+}
+const frozen = new SafeWeakMap();
+
+/** The answer about a function, found once for each. */
+export function answerFor(f) {
+  if (Known.has(f)) return Known.get(f);
+  let answer = frozen.get(f);
+  if (answer !== undefined) return answer;
+  answer = examined(f);
+  try {
+    new Known(f, answer);
+  } catch {
+    frozen.set(f, answer);
+  }
+  return answer;
+}

@@ -1,0 +1,179 @@
+// Places that keep values: fields, elements, parameters' defaults, instances from their birth on.
+//
+// Invariant: a place of a counted container holds one count of what is in it; whatever goes into
+// another place is shared. Deliberately not here: array methods (00_own_arrays.js).
+
+import {
+  A, FORWARDS, ObjectPrototype, answerFor, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
+  includes, isArray, isExtensible,
+} from "ext:mlrun_tensor/00_own_known.js";
+import {
+  Stamp, counted, counts, hooks, isContainer, lit, release, retain, share, took,
+} from "ext:mlrun_tensor/00_own_counts.js";
+
+// A token that `new` made just before it called, for the instance that the base class makes.
+let birthToken;
+
+/** All operands of `new f(...)` are there. */
+export function birth(f, text) {
+  if (text !== undefined && !isConstructor(f)) throw new TypeError(`${text} is not a constructor`);
+  return birthToken = compiled(f) ? { target: f, value: undefined } : undefined;
+}
+
+function isConstructor(f) {
+  if (typeof f !== "function") return false;
+  if (compiled(f) && getOwnPropertyDescriptor(f, "prototype")?.writable === false) return true;
+  try {
+    new (new Proxy(f, { construct: () => ({}) }))();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const first = (v) => v;
+
+/** What `new` gave: the count that the instance was made with, or one of its own. */
+export function fresh(v, t) {
+  birthToken = undefined;
+  if (!counted(v)) return v;
+  if (t !== undefined && t.value === v) t.value = undefined;
+  else retain(v);
+  return v;
+}
+
+/** Stamps an instance when the constructor of its base class starts: if every class that it is an
+ * instance of brings a count with each field that it defines. */
+export function made(v, target) {
+  const t = birthToken;
+  birthToken = undefined;
+  // An instance that other code makes is never counted.
+  if (t === undefined || t.target !== target) return;
+  for (let c = target; c !== Function.prototype; c = getPrototypeOf(c)) {
+    if (c === null || !(compiled(c) || (typeof c === "function" && answerFor(c) === FORWARDS))) return;
+  }
+  if (Stamp.has(v)) return;
+  new Stamp(v);
+  Stamp.deepen(v);
+  t.value = v;
+}
+
+/** A field's first value: its count goes to the field. */
+export function field(v) {
+  if (!counted(v)) return v;
+  return took(v);
+}
+
+// Counts of parameters' defaults, until the function takes them.
+let defaults;
+let waiting = 0;
+
+/** A parameter's default. */
+export function dflt(v) {
+  field(v);
+  if (counted(v)) {
+    if (waiting > 15) {
+      defaults = undefined;
+      waiting = 0;
+    }
+    defaults = { value: v, rest: defaults };
+    waiting++;
+  }
+  return v;
+}
+
+/** A parameter that may have come from its default. */
+export function arg(v) {
+  if (!counted(v)) return v;
+  for (let at = defaults, before; at !== undefined; before = at, at = at.rest) {
+    if (at.value !== v) continue;
+    if (before === undefined) defaults = at.rest;
+    else before.rest = at.rest;
+    waiting--;
+    return v;
+  }
+  retain(v);
+  return v;
+}
+
+/** `arguments` shows what was passed. */
+export function shareAll(list) {
+  for (let i = 0; i < list.length; i++) share(list[i]);
+}
+
+/** Just before `this.#p = v`: `v` brings its count, that of the old value is given up. */
+export function swap(v, old) {
+  if (counted(old)) release(old);
+  return v;
+}
+
+/** Just before `o[key] = v`: takes a count of `v`, gives up that of the old value. */
+export function store(o, key, v) {
+  if (typeof o !== "object" || o === null || !counted(o) || !Stamp.has(o)) return share(v);
+  // Nothing to give up, nothing to take, and no code to run: what is counted has data properties.
+  if (!Stamp.holds(o) && typeof v !== "function" && !counted(v) && typeof key !== "object" && hasOwn(o, key)) {
+    return v;
+  }
+  const property = typeof key === "object" ? undefined : getOwnPropertyDescriptor(o, key);
+  if (property === undefined) {
+    // An accessor on the prototype would be a call.
+    if (typeof key === "object" || typeof key === "function" || inherits(o, key)) {
+      share(o);
+      return share(v);
+    }
+    if (includes(hooks, key) || !isExtensible(o)) {
+      share(o);
+      return share(v);
+    }
+    if (typeof key !== "number" && isArray(o)) Stamp.makeOdd(o);
+    taken(o, v);
+    return v;
+  }
+  if (!hasOwn(property, "value") || !property.writable) {
+    share(o);
+    return share(v);
+  }
+  taken(o, v);
+  if (counted(property.value) && !Stamp.isFlying(o)) release(property.value);
+  return v;
+}
+
+/** `o` inherits `key`. So it is taken to do from a proxy, which must not notice the question. */
+function inherits(o, key) {
+  for (let p = getPrototypeOf(o); p !== null; p = getPrototypeOf(p)) {
+    if (p !== A && p !== ObjectPrototype && counts.isProxy?.(p)) return true;
+    if (hasOwn(p, key)) return true;
+  }
+  return false;
+}
+
+/** A container keeps `v`. */
+function taken(container, v) {
+  if (!counted(v)) return;
+  retain(v);
+  Stamp.keep(container);
+  if (isContainer(v)) Stamp.deepen(container);
+}
+
+/** It keeps the values of a list from a place on. */
+export function takenAll(container, values, from) {
+  for (let i = from; i < values.length; i++) taken(container, values[i]);
+}
+
+const arrayIterator = Array.prototype[Symbol.iterator];
+export const iteratorPrototype = getPrototypeOf([][Symbol.iterator]());
+const iteratorNext = iteratorPrototype.next;
+
+/** A value that is iterated: only the original array iterator keeps to itself what it sees. */
+export function spread(v) {
+  if (!counted(v)) return v;
+  const original = isArray(v) && v[Symbol.iterator] === arrayIterator &&
+    iteratorPrototype.next === iteratorNext;
+  return original ? v : share(v);
+}
+
+/** `...xs` in a call: a list that holds the elements as long as the call needs them. */
+export function list(v) {
+  if (!counted(v)) return v;
+  return spread(v) === v && !Stamp.isShared(v) ? lit([...v]) : v;
+}

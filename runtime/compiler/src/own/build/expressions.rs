@@ -1,0 +1,320 @@
+//! Expressions. What has no [`Kind`] leaves the function around it alone.
+
+use oxc::ast::ast::{self, *};
+use oxc::span::GetSpan;
+
+use super::names::{callee_text, skip_to};
+use super::{Builder, logic, span};
+use crate::own::tree::{self, *};
+
+impl<'a> Builder<'a> {
+    // Expressions.
+
+    pub(super) fn expr(&mut self, e: &'a Expression<'a>) -> Expr {
+        if !matches!(
+            e,
+            Expression::AssignmentExpression(_) | Expression::ParenthesizedExpression(_)
+        ) {
+            self.at_statement = false;
+        }
+        let kind = self.kind(e);
+        if let Kind::Unsupported(reason) = kind {
+            self.leave_alone(reason, e.span());
+        }
+        Expr { span: span(e.span()), kind }
+    }
+
+    pub(super) fn list<'e>(
+        &mut self,
+        list: impl IntoIterator<Item = &'a Expression<'a>>,
+    ) -> Vec<Expr>
+    where
+        'a: 'e,
+    {
+        list.into_iter().map(|e| self.expr(e)).collect()
+    }
+
+    pub(super) fn kind(&mut self, e: &'a Expression<'a>) -> Kind {
+        match e {
+            Expression::BooleanLiteral(_)
+            | Expression::NullLiteral(_)
+            | Expression::NumericLiteral(_)
+            | Expression::BigIntLiteral(_)
+            | Expression::StringLiteral(_)
+            | Expression::RegExpLiteral(_)
+            | Expression::ImportMeta(_)
+            | Expression::NewTarget(_) => Kind::Plain,
+            Expression::TemplateLiteral(t) => Kind::Operator(self.list(&t.expressions)),
+            Expression::Identifier(id) => self.read(id),
+            Expression::ThisExpression(_) => {
+                self.capture_this();
+                Kind::This
+            }
+            Expression::ArrowFunctionExpression(f) => Kind::Function(self.arrow(f)),
+            Expression::FunctionExpression(f) => Kind::Function(self.function(f)),
+            Expression::ClassExpression(c) => self.class(c),
+            Expression::ArrayExpression(a) => {
+                let mut items = vec![];
+                for element in &a.elements {
+                    let (spread, value) = match element {
+                        ArrayExpressionElement::SpreadElement(s) => (true, Some(&s.argument)),
+                        ArrayExpressionElement::Elision(_) => continue,
+                        other => (false, other.as_expression()),
+                    };
+                    if let Some(value) = value {
+                        let value = self.expr(value);
+                        items.push(tree::Argument { spread, value });
+                    }
+                }
+                Kind::Literal { items, countable: true }
+            }
+            Expression::ObjectExpression(o) => self.object(o),
+            Expression::UnaryExpression(u) => self.unary(u),
+            Expression::BinaryExpression(b) => {
+                let parts = vec![self.expr(&b.left), self.expr(&b.right)];
+                match b.operator {
+                    // A user's Symbol.hasInstance gets the operand.
+                    oxc::syntax::operator::BinaryOperator::Instanceof => Kind::Store(parts),
+                    oxc::syntax::operator::BinaryOperator::In => Kind::Inspect(parts),
+                    _ => Kind::Operator(parts),
+                }
+            }
+            Expression::PrivateInExpression(p) => Kind::Operator(vec![self.expr(&p.right)]),
+            Expression::UpdateExpression(u) => self.update(u),
+            Expression::LogicalExpression(l) => Kind::Logical(
+                logic(l.operator),
+                Box::new([self.expr(&l.left), self.expr(&l.right)]),
+            ),
+            Expression::ConditionalExpression(c) => Kind::Conditional(Box::new([
+                self.expr(&c.test),
+                self.expr(&c.consequent),
+                self.expr(&c.alternate),
+            ])),
+            Expression::SequenceExpression(s) => Kind::Sequence(self.list(&s.expressions)),
+            Expression::ParenthesizedExpression(p) => {
+                Kind::Paren(Box::new(self.expr(&p.expression)))
+            }
+            Expression::AssignmentExpression(a) => self.assign(a),
+            Expression::CallExpression(c) => self.call(c),
+            Expression::NewExpression(n) => {
+                let callee = self.expr(&n.callee);
+                let args = n.arguments.iter().map(|a| self.argument(a)).collect();
+                Kind::Construct(Box::new(Call {
+                    callee,
+                    optional: false,
+                    args,
+                    open: n.callee.span().end,
+                    text: callee_text(&n.callee),
+                    is_super: false,
+                }))
+            }
+            Expression::TaggedTemplateExpression(t) => {
+                let mut list = vec![self.expr(&t.tag)];
+                list.extend(self.list(&t.quasi.expressions));
+                Kind::New(list)
+            }
+            Expression::ChainExpression(c) => Kind::Chain(Box::new(self.chain(&c.expression))),
+            Expression::AwaitExpression(a) => Kind::Await(Box::new(self.expr(&a.argument))),
+            Expression::YieldExpression(y) if y.delegate => {
+                let unit = self.unit();
+                self.tree.units[unit].delegates = true;
+                Kind::Store(y.argument.iter().map(|e| self.expr(e)).collect())
+            }
+            Expression::YieldExpression(y) => {
+                Kind::Yield(y.argument.as_ref().map(|e| Box::new(self.expr(e))))
+            }
+            Expression::ImportExpression(i) => {
+                let mut list = vec![self.expr(&i.source)];
+                list.extend(i.options.iter().map(|e| self.expr(e)));
+                Kind::Store(list)
+            }
+            other => match other.as_member_expression() {
+                Some(member) => self.member(member).kind,
+                None => Kind::Unsupported("unknown expression"),
+            },
+        }
+    }
+
+    pub(super) fn unary(&mut self, u: &'a ast::UnaryExpression<'a>) -> Kind {
+        use oxc::syntax::operator::UnaryOperator as Op;
+        let operand = self.expr(&u.argument);
+        match u.operator {
+            // `delete x` is about the variable, not about its value.
+            Op::Delete if matches!(operand.kind, Kind::Read(_)) => Kind::Plain,
+            Op::Void | Op::Typeof => Kind::Inspect(vec![operand]),
+            _ => Kind::Operator(vec![operand]),
+        }
+    }
+
+    pub(super) fn object(&mut self, o: &'a ObjectExpression<'a>) -> Kind {
+        let mut items = vec![];
+        let mut countable = true;
+        for property in &o.properties {
+            let (spread, value) = match property {
+                ObjectPropertyKind::ObjectProperty(p) => {
+                    countable &=
+                        p.kind == PropertyKind::Init && !p.key.is_specific_static_name("__proto__");
+                    if p.computed {
+                        // A key's conversion runs code while earlier values wait.
+                        countable = false;
+                        if let Some(key) = p.key.as_expression() {
+                            let value = self.expr(key);
+                            let value =
+                                Expr { span: value.span, kind: Kind::Operator(vec![value]) };
+                            items.push(tree::Argument { spread: false, value });
+                        }
+                    }
+                    let mut value = self.expr(&p.value);
+                    if let Kind::Function(unit) = value.kind {
+                        self.tree.methods.extend(p.key.name().map(|n| (n.into_owned(), unit)));
+                    }
+                    if p.shorthand {
+                        // `{ x }` has one identifier for key and value.
+                        let inner = Expr { span: value.span, kind: value.kind };
+                        value = Expr { span: inner.span, kind: Kind::Paren(Box::new(inner)) };
+                    }
+                    (false, value)
+                }
+                ObjectPropertyKind::SpreadProperty(s) => (true, self.expr(&s.argument)),
+            };
+            items.push(tree::Argument { spread, value });
+        }
+        Kind::Literal { items, countable }
+    }
+
+    pub(super) fn update(&mut self, u: &'a ast::UpdateExpression<'a>) -> Kind {
+        let target = match &u.argument {
+            SimpleAssignmentTarget::AssignmentTargetIdentifier(id) => match self.resolve(id) {
+                Some(sym) => {
+                    self.tree.vars[sym].assigned += 1;
+                    Target::Var(sym, span(id.span))
+                }
+                None => Target::Global,
+            },
+            other => match other.as_member_expression() {
+                Some(member) => Target::Member(Box::new(self.member(member))),
+                None => return Kind::Unsupported("update target"),
+            },
+        };
+        let at = span(u.span);
+        let value = Expr { span: tree::Span { start: at.end, end: at.end }, kind: Kind::Plain };
+        Kind::Assign(Box::new(Assign { target, op: AssignOp::Arithmetic, value }))
+    }
+
+    pub(super) fn assign(&mut self, a: &'a AssignmentExpression<'a>) -> Kind {
+        use oxc::syntax::operator::AssignmentOperator as Op;
+        if a.left.as_assignment_target_pattern().is_none() {
+            self.at_statement = false;
+        }
+        let op = match a.operator {
+            Op::Assign => AssignOp::Simple,
+            Op::LogicalAnd => AssignOp::Logical(Logic::And),
+            Op::LogicalOr => AssignOp::Logical(Logic::Or),
+            Op::LogicalNullish => AssignOp::Logical(Logic::Nullish),
+            _ => AssignOp::Arithmetic,
+        };
+        let target = match &a.left {
+            AssignmentTarget::AssignmentTargetIdentifier(id) => match self.resolve(id) {
+                Some(sym) => {
+                    self.tree.vars[sym].assigned += 1;
+                    Target::Var(sym, span(id.span))
+                }
+                None => Target::Global,
+            },
+            AssignmentTarget::ArrayAssignmentTarget(_)
+            | AssignmentTarget::ObjectAssignmentTarget(_) => {
+                let whole = std::mem::take(&mut self.at_statement);
+                let mut pattern = Pattern::default();
+                self.assignment_pattern(&a.left, &mut pattern);
+                self.settle(&mut pattern, whole);
+                Target::Pattern(pattern)
+            }
+            other => match other.as_member_expression() {
+                Some(member) => Target::Member(Box::new(self.member(member))),
+                None => return Kind::Unsupported("assignment target"),
+            },
+        };
+        let value = self.expr(&a.right);
+        if let (Target::Member(member), Kind::Function(unit)) = (&target, &value.kind)
+            && let Kind::Member(m) = &member.kind
+        {
+            self.tree.methods.extend(m.name.clone().map(|name| (name, *unit)));
+        }
+        Kind::Assign(Box::new(Assign { target, op, value }))
+    }
+
+    pub(super) fn argument(&mut self, a: &'a ast::Argument<'a>) -> tree::Argument {
+        match a {
+            ast::Argument::SpreadElement(s) => {
+                tree::Argument { spread: true, value: self.expr(&s.argument) }
+            }
+            other => match other.as_expression() {
+                Some(e) => tree::Argument { spread: false, value: self.expr(e) },
+                None => {
+                    let at = span(a.span());
+                    let value = Expr { span: at, kind: Kind::Unsupported("argument") };
+                    tree::Argument { spread: false, value }
+                }
+            },
+        }
+    }
+
+    pub(super) fn call(&mut self, c: &'a CallExpression<'a>) -> Kind {
+        let callee_end = c.callee.span().end;
+        if c.callee.is_specific_id("eval") && !c.optional {
+            self.tree.dynamic = true;
+        }
+        let is_super = c.callee.is_super();
+        let callee = if is_super {
+            Expr { span: span(c.callee.span()), kind: Kind::Plain }
+        } else {
+            self.expr(&c.callee)
+        };
+        let args = c.arguments.iter().map(|a| self.argument(a)).collect();
+        let open = skip_to(self.source, callee_end, b'(');
+        Kind::Call(Box::new(Call {
+            callee,
+            optional: c.optional,
+            args,
+            open,
+            text: callee_text(&c.callee),
+            is_super,
+        }))
+    }
+
+    pub(super) fn chain(&mut self, c: &'a ChainElement<'a>) -> Expr {
+        match c {
+            ChainElement::CallExpression(call) => {
+                Expr { span: span(call.span), kind: self.call(call) }
+            }
+            other => match other.as_member_expression() {
+                Some(member) => self.member(member),
+                None => {
+                    self.leave_alone("TypeScript", c.span());
+                    Expr { span: span(c.span()), kind: Kind::Unsupported("TypeScript") }
+                }
+            },
+        }
+    }
+
+    pub(super) fn member(&mut self, m: &'a MemberExpression<'a>) -> Expr {
+        let is_super = m.object().is_super();
+        let object = if is_super {
+            self.capture_this();
+            Expr { span: span(m.object().span()), kind: Kind::Plain }
+        } else {
+            self.expr(m.object())
+        };
+        let (name, computed) = match m {
+            MemberExpression::StaticMemberExpression(m) => {
+                (Some(m.property.name.to_string()), None)
+            }
+            MemberExpression::PrivateFieldExpression(m) => {
+                (Some(format!("#{}", m.field.name)), None)
+            }
+            MemberExpression::ComputedMemberExpression(m) => (None, Some(self.expr(&m.expression))),
+        };
+        let member = Member { object, is_super, optional: m.optional(), name, computed };
+        Expr { span: span(m.span()), kind: Kind::Member(Box::new(member)) }
+    }
+}

@@ -1,0 +1,215 @@
+//! Functions with their parameters, and classes.
+
+use oxc::ast::ast::*;
+use oxc::span::GetSpan;
+
+use super::names::skip_to;
+use super::{Builder, span};
+use crate::own::tree::*;
+
+impl<'a> Builder<'a> {
+    // Functions and classes.
+
+    pub(super) fn function_declaration(&mut self, f: &'a Function<'a>) {
+        if let Some(id) = &f.id
+            && let Some(sym) = id.symbol_id.get()
+        {
+            let unit = self.unit_of(sym.index());
+            self.tree.vars[sym.index()].unit = unit;
+            let here = self.unit();
+            self.tree.units[here].hoisted.push(sym.index());
+            let function = self.function(f);
+            self.tree.vars[sym.index()].function = Some(function);
+            return;
+        }
+        self.function(f);
+    }
+
+    pub(super) fn function(&mut self, f: &'a Function<'a>) -> UnitId {
+        let Some(body) = &f.body else { return 0 };
+        let inner = (body.span.start + 1, body.span.end - 1);
+        let after = body.directives.last().map_or(inner.0, |d| d.span.end);
+        let id = self.open(UnitKind::Function, f.span, (after, inner.1));
+        self.tree.units[id].is_async = f.r#async;
+        self.tree.units[id].is_generator = f.generator;
+        if let Some(name) = f.id.as_ref().and_then(|name| name.symbol_id.get())
+            && f.r#type == FunctionType::FunctionExpression
+        {
+            self.tree.vars[name.index()].unit = id;
+        }
+        self.params(&f.params);
+        let body = self.statements(&body.statements);
+        self.close(body);
+        id
+    }
+
+    pub(super) fn arrow(&mut self, f: &'a ArrowFunctionExpression<'a>) -> UnitId {
+        let at = f.body.span();
+        let inner = match &f.body {
+            ArrowFunctionBody::FunctionBody(body) => {
+                let first = body.directives.last().map_or(at.start + 1, |d| d.span.end);
+                (first, at.end - 1)
+            }
+            _ => (at.start, at.end),
+        };
+        let id = self.open(UnitKind::Arrow, f.span, inner);
+        self.tree.units[id].is_async = f.r#async;
+        self.params(&f.params);
+        let body = match &f.body {
+            ArrowFunctionBody::FunctionBody(body) => self.statements(&body.statements),
+            other => {
+                self.tree.units[id].expression_body = true;
+                match other.as_expression() {
+                    Some(e) => {
+                        let value = self.expr(e);
+                        vec![Stmt { span: value.span, kind: StmtKind::Return(Some(value)) }]
+                    }
+                    None => vec![],
+                }
+            }
+        };
+        self.close(body);
+        id
+    }
+
+    pub(super) fn params(&mut self, params: &'a FormalParameters<'a>) {
+        let unit = self.unit();
+        for param in &params.items {
+            if let (BindingPattern::BindingIdentifier(id), None) =
+                (&param.pattern, &param.initializer)
+            {
+                if let Some(sym) = self.declare(id, VarKind::Param, false) {
+                    self.tree.units[unit].params.push(sym);
+                }
+            } else {
+                self.complex_param(&param.pattern, param.initializer.as_deref());
+            }
+        }
+        if let Some(rest) = &params.rest {
+            match &rest.rest.argument {
+                BindingPattern::BindingIdentifier(id) => {
+                    if let Some(sym) = self.declare(id, VarKind::Param, false) {
+                        self.tree.vars[sym].rest = true;
+                        self.tree.units[unit].params.push(sym);
+                    }
+                }
+                other => {
+                    self.complex_param(other, None);
+                    self.leave_alone("rest parameter with a pattern", other.span());
+                }
+            }
+        }
+    }
+
+    /// Bindings of patterns are not counted; what their defaults compute is.
+    pub(super) fn complex_param(
+        &mut self,
+        b: &'a BindingPattern<'a>,
+        init: Option<&'a Expression<'a>>,
+    ) {
+        let unit = self.unit();
+        let mut pattern = Pattern::default();
+        self.binding(b, VarKind::Param, &mut pattern);
+        if pattern.vars.iter().any(|&v| self.tree.vars[v].rest) {
+            self.leave_alone("rest in a parameter's pattern", b.span());
+        }
+        if let Some(init) = init {
+            let default = self.default(init, VarKind::Param, &mut pattern);
+            self.defaulted(default, b, &pattern.vars);
+        }
+        if pattern.exprs.iter().any(|e| !matches!(e.kind, Kind::Plain | Kind::Function(_))) {
+            self.leave_alone("parameter with a computed key", b.span());
+        }
+        for &sym in &pattern.vars {
+            self.tree.vars[sym].destructured = true;
+        }
+        self.tree.units[unit].complex_params = true;
+        self.tree.units[unit].params.extend(pattern.vars);
+    }
+
+    pub(super) fn class(&mut self, c: &'a Class<'a>) -> Kind {
+        let mut parts = vec![];
+        if let Some(id) = &c.id
+            && let Some(sym) = id.symbol_id.get()
+        {
+            let unit = self.unit_of(sym.index());
+            self.tree.vars[sym.index()].unit = unit;
+        }
+        if let Some(heritage) = &c.heritage {
+            parts.push(self.expr(&heritage.expression));
+        }
+        let base = c.heritage.is_none();
+        let mut class = ClassInfo {
+            name: c.id.as_ref().and_then(|id| id.symbol_id.get()).map(|id| id.index()),
+            inner: span(c.body.span),
+            base,
+            constructor: None,
+            fields: vec![],
+            odd: !c.decorators.is_empty(),
+        };
+        for element in &c.body.body {
+            match element {
+                ClassElement::MethodDefinition(m) => {
+                    parts.extend(self.class_key(&m.key, m.computed));
+                    let unit = self.function(&m.value);
+                    let constructor = m.kind == MethodDefinitionKind::Constructor;
+                    self.tree.units[unit].is_constructor = constructor;
+                    self.tree.units[unit].counts_instance = constructor && base;
+                    self.tree.methods.extend(m.key.name().map(|name| (name.into_owned(), unit)));
+                    if constructor {
+                        class.constructor = Some(unit);
+                    }
+                }
+                ClassElement::PropertyDefinition(p) => {
+                    parts.extend(self.class_key(&p.key, p.computed));
+                    if let Some(value) = &p.value {
+                        let unit = self.part(UnitKind::Field, value.span(), value);
+                        class.fields.push(unit);
+                        if let [Stmt { kind: StmtKind::Return(Some(value)), .. }] =
+                            &self.tree.units[unit].body[..]
+                            && let Kind::Function(method) = value.kind
+                        {
+                            let name = p.key.name().map(|name| (name.into_owned(), method));
+                            self.tree.methods.extend(name);
+                        }
+                    }
+                }
+                ClassElement::StaticBlock(s) => {
+                    let start = skip_to(self.source, s.span.start, b'{') + 1;
+                    self.open(UnitKind::ClassPart, s.span, (start, s.span.end - 1));
+                    let body = self.statements(&s.body);
+                    self.close(body);
+                }
+                ClassElement::AccessorProperty(p) => {
+                    class.odd = true;
+                    self.leave_alone("accessor", p.span);
+                }
+                ClassElement::TSIndexSignature(_) => {}
+            }
+        }
+        if let Some(constructor) = class.constructor {
+            let keeps = self.tree.keeps_instance(&class);
+            self.tree.units[constructor].keeps_instance = keeps;
+        }
+        self.tree.classes.push(class);
+        Kind::Class(parts)
+    }
+
+    pub(super) fn class_key(&mut self, key: &'a PropertyKey<'a>, computed: bool) -> Option<Expr> {
+        if computed { key.as_expression().map(|e| self.expr(e)) } else { None }
+    }
+
+    pub(super) fn capture_this(&mut self) {
+        for &unit in self.stack.iter().rev() {
+            match self.tree.units[unit].kind {
+                UnitKind::Arrow | UnitKind::Default => {}
+                _ => {
+                    if unit != self.unit() {
+                        self.tree.units[unit].this_captured = true;
+                    }
+                    return;
+                }
+            }
+        }
+    }
+}

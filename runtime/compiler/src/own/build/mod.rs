@@ -1,0 +1,204 @@
+//! oxc's AST and scopes to a [`Tree`].
+
+use oxc::ast::ast::*;
+use oxc::semantic::Semantic;
+use oxc::span::GetSpan;
+
+mod expressions;
+mod functions;
+mod names;
+mod patterns;
+mod statements;
+
+use super::tree::{self, *};
+
+/// Converts a parsed and analysed program.
+pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) -> Tree {
+    let scoping = semantic.scoping();
+    let vars = scoping
+        .symbol_ids()
+        .map(|id| {
+            let flags = scoping.symbol_flags(id);
+            Var {
+                name: scoping.symbol_name(id).to_owned(),
+                kind: VarKind::Other,
+                unit: 0,
+                captured: false,
+                exposed: false,
+                exported: false,
+                imported: flags.is_import(),
+                from: None,
+                pattern: false,
+                destructured: false,
+                rest: false,
+                defaulted: false,
+                function: None,
+                plain_calls: false,
+                unclaimed: false,
+                filled: false,
+                promise: false,
+                in_loop: false,
+                at: 0,
+                declared: 0,
+                redeclared: !scoping.symbol_redeclarations(id).is_empty(),
+                assigned: 0,
+                managed_values: 0,
+                managed_uses: 0,
+                aliased: false,
+                mode: Mode::Plain,
+                lent: false,
+            }
+        })
+        .collect();
+    let mut builder = Builder {
+        source: program.source_text,
+        semantic,
+        tree: Tree { vars, ..Tree::default() },
+        stack: vec![],
+        loops: vec![0],
+        at_statement: false,
+        in_list: false,
+    };
+    let inner = (program.body.first().map_or(0, |s| s.span().start), program.span.end);
+    builder.open(UnitKind::Program, program.span, inner);
+    let body = builder.statements(&program.body);
+    builder.close(body);
+    builder.tree
+}
+
+struct Builder<'a> {
+    source: &'a str,
+    semantic: &'a Semantic<'a>,
+    tree: Tree,
+    stack: Vec<UnitId>,
+    /// Loops around the current place, per open unit.
+    loops: Vec<u32>,
+    /// The next expression is a whole statement.
+    at_statement: bool,
+    /// The present statement stands in a list, so another can follow it.
+    in_list: bool,
+}
+
+fn span(s: oxc::span::Span) -> tree::Span {
+    tree::Span { start: s.start, end: s.end }
+}
+
+fn logic(op: oxc::syntax::operator::LogicalOperator) -> Logic {
+    match op {
+        oxc::syntax::operator::LogicalOperator::And => Logic::And,
+        oxc::syntax::operator::LogicalOperator::Or => Logic::Or,
+        oxc::syntax::operator::LogicalOperator::Coalesce => Logic::Nullish,
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn unit(&self) -> UnitId {
+        self.stack.last().copied().unwrap_or(0)
+    }
+
+    fn open(&mut self, kind: UnitKind, at: oxc::span::Span, inner: (u32, u32)) -> UnitId {
+        let id = self.tree.units.len();
+        self.tree.units.push(Unit {
+            kind,
+            span: span(at),
+            parent: self.stack.last().copied(),
+            is_async: false,
+            is_generator: false,
+            delegates: false,
+            uses_arguments: false,
+            plain_result: false,
+            is_constructor: false,
+            counts_instance: false,
+            params: vec![],
+            complex_params: false,
+            body: vec![],
+            inner: tree::Span { start: inner.0, end: inner.1 },
+            expression_body: false,
+            left_alone: None,
+            binds: None,
+            returns: false,
+            keeps_instance: false,
+            this_captured: false,
+            hoisted: vec![],
+        });
+        self.stack.push(id);
+        self.loops.push(0);
+        id
+    }
+
+    fn close(&mut self, body: Vec<Stmt>) {
+        let id = self.unit();
+        self.tree.units[id].body = body;
+        self.stack.pop();
+        self.loops.pop();
+    }
+
+    fn leave_alone(&mut self, reason: &'static str, at: oxc::span::Span) {
+        let id = self.unit();
+        self.tree.units[id].left_alone.get_or_insert((reason, span(at)));
+    }
+
+    fn read(&mut self, id: &IdentifierReference<'a>) -> Kind {
+        if id.name == "arguments" && self.function_unit().is_some() {
+            let unit = self.function_unit().unwrap_or(0);
+            self.tree.units[unit].uses_arguments = true;
+        }
+        match self.resolve(id) {
+            Some(sym) => Kind::Read(sym),
+            None if id.name == "undefined" => Kind::Plain,
+            None => Kind::Global,
+        }
+    }
+
+    /// The innermost function that has its own `arguments` and `this`.
+    fn function_unit(&self) -> Option<UnitId> {
+        self.stack
+            .iter()
+            .rev()
+            .copied()
+            .find(|&u| !matches!(self.tree.units[u].kind, UnitKind::Arrow | UnitKind::Default))
+            .filter(|&u| self.tree.units[u].kind != UnitKind::Program)
+    }
+
+    fn resolve(&mut self, id: &IdentifierReference<'a>) -> Option<Sym> {
+        let reference = self.semantic.scoping().get_reference(id.reference_id.get()?);
+        let sym = reference.symbol_id()?.index();
+        let unit = self.unit();
+        self.tree.uses.push((sym, unit));
+        let declared = self.unit_of(sym);
+        self.tree.vars[sym].captured |= declared != unit;
+        Some(sym)
+    }
+
+    /// The unit that owns a variable: where its scope's function is.
+    fn unit_of(&self, sym: Sym) -> UnitId {
+        let scoping = self.semantic.scoping();
+        let id = oxc::semantic::SymbolId::from_usize(sym);
+        let scope = scoping.symbol_scope_id(id);
+        // The innermost open unit whose span holds the scope's node.
+        let node = self.semantic.nodes().kind(scoping.get_node_id(scope)).span();
+        self.stack
+            .iter()
+            .rev()
+            .copied()
+            .find(|&u| {
+                let s = self.tree.units[u].span;
+                s.start <= node.start && node.end <= s.end
+            })
+            .unwrap_or(0)
+    }
+
+    fn declare(&mut self, id: &BindingIdentifier<'a>, kind: VarKind, pattern: bool) -> Option<Sym> {
+        let sym = id.symbol_id.get()?.index();
+        let unit = self.unit_of(sym);
+        let in_loop = self.loops.last().is_some_and(|&n| n > 0) && kind != VarKind::Var;
+        let var = &mut self.tree.vars[sym];
+        var.unit = unit;
+        var.kind = kind;
+        var.pattern |= pattern;
+        var.in_loop |= in_loop;
+        var.at = id.span.start;
+        var.declared = var.declared.max(id.span.end);
+        Some(sym)
+    }
+}

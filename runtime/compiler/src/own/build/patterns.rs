@@ -1,0 +1,252 @@
+//! Destructuring patterns, and loop heads, which are some.
+//!
+//! Invariant: a pattern that runs code or that nothing can be put after is not retained.
+
+use oxc::ast::ast::*;
+use oxc::span::GetSpan;
+
+use super::{Builder, span};
+use crate::own::tree::*;
+
+impl<'a> Builder<'a> {
+    pub(super) fn binding_target(
+        &mut self,
+        b: &'a BindingPattern<'a>,
+        kind: VarKind,
+        insertable: bool,
+    ) -> Target {
+        match b {
+            BindingPattern::BindingIdentifier(id) if kind != VarKind::Other => {
+                match self.declare(id, kind, false) {
+                    Some(sym) => Target::Var(sym, span(id.span)),
+                    None => Target::Global,
+                }
+            }
+            _ => {
+                let mut pattern = Pattern::default();
+                self.binding(b, kind, &mut pattern);
+                self.settle(&mut pattern, insertable && kind != VarKind::Other);
+                Target::Pattern(pattern)
+            }
+        }
+    }
+
+    /// Decides whether the variables of a pattern can be retained after it.
+    pub(super) fn settle(&mut self, pattern: &mut Pattern, insertable: bool) {
+        pattern.retained = insertable && pattern.is_simple();
+        for &sym in &pattern.vars {
+            if pattern.retained {
+                self.tree.vars[sym].destructured = true;
+            } else {
+                self.tree.vars[sym].pattern = true;
+            }
+        }
+    }
+
+    pub(super) fn binding(&mut self, b: &'a BindingPattern<'a>, kind: VarKind, into: &mut Pattern) {
+        match b {
+            BindingPattern::BindingIdentifier(id) => {
+                into.vars.extend(self.declare(id, kind, false));
+            }
+            BindingPattern::ObjectPattern(p) => {
+                for property in &p.properties {
+                    if property.computed
+                        && let Some(key) = property.key.as_expression()
+                    {
+                        let key = self.expr(key);
+                        into.exprs.push(key);
+                    }
+                    self.binding(&property.value, kind, into);
+                }
+                if let Some(rest) = &p.rest {
+                    self.rest(&rest.argument, kind, into);
+                }
+            }
+            BindingPattern::ArrayPattern(p) => {
+                into.iterates = true;
+                for element in p.elements.iter().flatten() {
+                    self.binding(element, kind, into);
+                }
+                if let Some(rest) = &p.rest {
+                    self.rest(&rest.argument, kind, into);
+                }
+            }
+            BindingPattern::AssignmentPattern(p) => {
+                let before = into.vars.len();
+                let unit = self.default(&p.right, kind, into);
+                self.binding(&p.left, kind, into);
+                self.defaulted(unit, &p.left, &into.vars[before..]);
+            }
+        }
+    }
+
+    /// The default of a pattern. A parameter's is a function of its own, which may need slots.
+    pub(super) fn default(
+        &mut self,
+        value: &'a Expression<'a>,
+        kind: VarKind,
+        into: &mut Pattern,
+    ) -> Option<UnitId> {
+        if kind != VarKind::Param {
+            let value = self.expr(value);
+            into.exprs.push(value);
+            return None;
+        }
+        let at = value.span();
+        let unit = self.part(UnitKind::Default, at, value);
+        into.exprs.push(Expr { span: span(at), kind: Kind::Function(unit) });
+        Some(unit)
+    }
+
+    pub(super) fn defaulted(&mut self, unit: Option<UnitId>, b: &BindingPattern<'a>, vars: &[Sym]) {
+        if let (Some(unit), BindingPattern::BindingIdentifier(_), [sym]) = (unit, b, vars) {
+            self.tree.units[unit].binds = Some(*sym);
+            self.tree.vars[*sym].defaulted = true;
+        }
+    }
+
+    /// An expression as a function of its own.
+    pub(super) fn part(
+        &mut self,
+        kind: UnitKind,
+        at: oxc::span::Span,
+        value: &'a Expression<'a>,
+    ) -> UnitId {
+        let unit = self.open(kind, at, (at.start, at.end));
+        self.tree.units[unit].expression_body = true;
+        let value = self.expr(value);
+        self.close(vec![Stmt { span: value.span, kind: StmtKind::Return(Some(value)) }]);
+        unit
+    }
+
+    /// `...rest`: a fresh container that the variable owns.
+    pub(super) fn rest(&mut self, b: &'a BindingPattern<'a>, kind: VarKind, into: &mut Pattern) {
+        let before = into.vars.len();
+        self.binding(b, kind, into);
+        let single = matches!(b, BindingPattern::BindingIdentifier(_));
+        for i in before..into.vars.len() {
+            let var = &mut self.tree.vars[into.vars[i]];
+            var.rest = single;
+            var.pattern |= !single;
+        }
+    }
+
+    pub(super) fn for_target(&mut self, left: &'a ForStatementLeft<'a>, counted: bool) -> Target {
+        let mut pattern = Pattern::default();
+        match left {
+            ForStatementLeft::VariableDeclaration(d) => {
+                let kind = match d.kind {
+                    VariableDeclarationKind::Var => VarKind::Var,
+                    VariableDeclarationKind::Let => VarKind::Let,
+                    VariableDeclarationKind::Const => VarKind::Const,
+                    _ => VarKind::Other,
+                };
+                for declarator in &d.declarations {
+                    self.binding(&declarator.id, kind, &mut pattern);
+                    if let Some(init) = &declarator.init {
+                        let init = self.expr(init);
+                        pattern.exprs.push(init);
+                    }
+                }
+                self.settle(&mut pattern, counted && kind != VarKind::Other);
+            }
+            other => {
+                if let Some(target) = other.as_assignment_target() {
+                    self.assignment_pattern(target, &mut pattern);
+                }
+                self.settle(&mut pattern, false);
+            }
+        }
+        Target::Pattern(pattern)
+    }
+
+    pub(super) fn assignment_pattern(&mut self, t: &'a AssignmentTarget<'a>, into: &mut Pattern) {
+        match t {
+            AssignmentTarget::AssignmentTargetIdentifier(id) => {
+                if let Some(sym) = self.resolve(id) {
+                    self.tree.vars[sym].assigned += 1;
+                    into.vars.push(sym);
+                }
+            }
+            AssignmentTarget::ArrayAssignmentTarget(p) => {
+                into.iterates = true;
+                for element in p.elements.iter().flatten() {
+                    self.maybe_default(element, into);
+                }
+                if let Some(rest) = &p.rest {
+                    let before = into.vars.len();
+                    self.assignment_pattern(&rest.target, into);
+                    for i in before..into.vars.len() {
+                        self.tree.vars[into.vars[i]].pattern = true;
+                    }
+                }
+            }
+            AssignmentTarget::ObjectAssignmentTarget(p) => {
+                for property in &p.properties {
+                    self.assignment_property(property, into);
+                }
+                if let Some(rest) = &p.rest {
+                    let before = into.vars.len();
+                    self.assignment_pattern(&rest.target, into);
+                    for i in before..into.vars.len() {
+                        self.tree.vars[into.vars[i]].pattern = true;
+                    }
+                }
+            }
+            other => match other.as_member_expression() {
+                Some(member) => {
+                    let member = self.member(member);
+                    into.members.push(member);
+                }
+                None => self.leave_alone("assignment target", t.span()),
+            },
+        }
+    }
+
+    pub(super) fn assignment_property(
+        &mut self,
+        property: &'a AssignmentTargetProperty<'a>,
+        into: &mut Pattern,
+    ) {
+        match property {
+            AssignmentTargetProperty::AssignmentTargetPropertyIdentifier(p) => {
+                if let Some(init) = &p.init {
+                    let init = self.expr(init);
+                    into.exprs.push(init);
+                }
+                if let Some(sym) = self.resolve(&p.binding) {
+                    self.tree.vars[sym].assigned += 1;
+                    into.vars.push(sym);
+                }
+            }
+            AssignmentTargetProperty::AssignmentTargetPropertyProperty(p) => {
+                if p.computed
+                    && let Some(key) = p.name.as_expression()
+                {
+                    let key = self.expr(key);
+                    into.exprs.push(key);
+                }
+                self.maybe_default(&p.binding, into);
+            }
+        }
+    }
+
+    pub(super) fn maybe_default(
+        &mut self,
+        t: &'a AssignmentTargetMaybeDefault<'a>,
+        into: &mut Pattern,
+    ) {
+        match t {
+            AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(t) => {
+                let init = self.expr(&t.init);
+                into.exprs.push(init);
+                self.assignment_pattern(&t.binding, into);
+            }
+            other => {
+                if let Some(target) = other.as_assignment_target() {
+                    self.assignment_pattern(target, into);
+                }
+            }
+        }
+    }
+}

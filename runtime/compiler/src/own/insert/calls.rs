@@ -1,0 +1,435 @@
+//! Calls: the callee is asked about once all operands are there, and the result is claimed.
+//!
+//! Invariant: a callee is fetched once, before its operands, as in the user's program.
+
+use std::collections::BTreeSet;
+
+use super::{Inserter, Mark, Operand, Result_, guarded, quote};
+use crate::own::tree::*;
+
+impl<'t> Inserter<'t> {
+    pub(super) fn call(&mut self, e: &'t Expr, call: &'t Call, result: Result_) {
+        let n = self.next();
+        let m = self.next();
+        let mark = self.mark();
+        let claims =
+            matches!(result, Result_::Ignored | Result_::Given | Result_::Kept | Result_::Into(_));
+        let callee = &call.callee;
+        let driving = std::mem::take(&mut self.driving);
+        let outer = std::mem::replace(&mut self.drives, driving);
+        let unstable = self.unstable.clone();
+        if driving {
+            // The loop holds them, whatever happens to the variables.
+            let vars = self.tree.vars.iter().enumerate();
+            self.unstable.extend(vars.filter(|(_, v)| v.assigned > 0).map(|(sym, _)| sym));
+        }
+        let last_spread = call.args.last().is_some_and(|a| a.spread);
+        let ticket = self.ticket.take().filter(|_| !last_spread);
+        let named = ticket.is_none() || !call.args.is_empty();
+        self.tickets.push(ticket);
+        let function =
+            if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p)) {
+                self.opaque_call(call);
+                None
+            } else {
+                match &callee.kind {
+                    Kind::Member(member) => self.method_call(e, call, member, m, claims, &result),
+                    Kind::Read(sym) if named && self.is_stable_function(*sym, call) => {
+                        Some(self.named_call(call, &self.var(*sym).name))
+                    }
+                    _ => self.fetched_call(e, call, m, &result),
+                }
+            };
+        self.tickets.pop();
+        self.drives = outer;
+        self.unstable = unstable;
+        self.finish_call(n, e, function.clone(), result, mark, driving);
+        self.callee = function;
+    }
+
+    /// Wraps a call so that its result is claimed, given, shared or ignored.
+    pub(super) fn finish_call(
+        &mut self,
+        n: i32,
+        e: &Expr,
+        function: Option<String>,
+        result: Result_,
+        mark: Mark,
+        driving: bool,
+    ) {
+        let function = function.unwrap_or_else(|| "void 0".to_owned());
+        let known = self.is_known(e);
+        let callee = if known { ")".to_owned() } else { format!(", {function})") };
+        if !matches!(result, Result_::Into(_)) {
+            self.busy.truncate(mark.busy);
+        }
+        let claimed = function != "void 0";
+        match result {
+            Result_::Looked | Result_::Awaited => {}
+            Result_::Shared => {
+                let pre = format!("{}(", self.own("share"));
+                self.wrap(n, e.span, &pre, ")");
+            }
+            _ if e.is_plain(&self.tree.vars) && !matches!(result, Result_::Into(_)) => {}
+            Result_::Ignored if claimed => {
+                let pre = format!("{}(", self.own(if known { "lose" } else { "ignore" }));
+                self.wrap(n, e.span, &pre, &callee);
+            }
+            Result_::Ignored => {}
+            // A known callee has left the register as it must be.
+            Result_::Given if known => {}
+            Result_::Given => {
+                let pre = format!("{}(", self.own("tail"));
+                self.wrap(n, e.span, &pre, &callee);
+            }
+            Result_::Kept => {
+                let pre = format!("{}(", self.own(if known { "took" } else { "own" }));
+                self.wrap(n, e.span, &pre, &callee);
+            }
+            Result_::Into(slot) => {
+                // A loop that drives a generator holds its operands.
+                let drops = if driving { String::new() } else { self.flush(mark, &slot) };
+                let own = match known {
+                    true => "took",
+                    false if self.makes_generator(e) => "ownGen",
+                    false => "own",
+                };
+                let (own, put, name) = (self.own(own), self.own("put"), &slot.name);
+                let tail =
+                    if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
+                let (pre, post) = if slot.fresh {
+                    (format!("({name} = {own}("), format!("{callee}{tail})"))
+                } else {
+                    (format!("({name} = {put}({own}("), format!("{callee}, {name}){tail})"))
+                };
+                self.wrap(n, e.span, &pre, &post);
+            }
+        }
+    }
+
+    /// A call of a function of this file that follows the protocol.
+    pub(super) fn is_known(&self, e: &Expr) -> bool {
+        let Kind::Call(call) = &e.kind else { return false };
+        let Kind::Read(sym) = call.callee.kind else { return false };
+        self.var(sym).is_stable() && self.function_of(sym).is_some()
+    }
+
+    /// The compiled function that a variable always holds; generators excepted.
+    pub(super) fn function_of(&self, sym: Sym) -> Option<UnitId> {
+        let known = |f: &UnitId| {
+            let unit = &self.tree.units[*f];
+            unit.left_alone.is_none() && !unit.is_generator
+        };
+        self.var(sym).function.filter(known)
+    }
+
+    /// A function that the present call cannot replace while it runs.
+    pub(super) fn is_stable_function(&self, sym: Sym, call: &Call) -> bool {
+        let _ = call;
+        self.var(sym).is_stable()
+    }
+
+    /// A call of a generator function of this file.
+    pub(super) fn makes_generator(&self, e: &Expr) -> bool {
+        let Kind::Call(call) = &e.kind else { return false };
+        match call.callee.kind {
+            Kind::Read(sym) => self.var(sym).function.is_some_and(|f| {
+                self.tree.units[f].is_generator && self.tree.units[f].left_alone.is_none()
+            }),
+            _ => false,
+        }
+    }
+
+    /// Operands of all arguments; the last one is wrapped so that the callee is asked about.
+    pub(super) fn arguments(
+        &mut self,
+        call: &'t Call,
+        function: &str,
+        ask: &str,
+        mut named: Vec<String>,
+        always: bool,
+    ) {
+        let count = call.args.len();
+        let n = self.next();
+        let mut check = !named.is_empty();
+        for (i, a) in call.args.iter().enumerate() {
+            let operand =
+                if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
+            check |= operand.check;
+            if i + 1 < count
+                && operand.check
+                && let Some(text) = operand.text
+            {
+                named.push(text);
+            }
+        }
+        let escaping = self.escaping(call);
+        let ticket = self.tickets.last().cloned().flatten();
+        if let Some(last) = call.args.last() {
+            let (mut pre, mut post) = (String::new(), String::new());
+            if (check || always) && !ask.is_empty() {
+                let names: String = named.iter().map(|t| format!("{t}, ")).collect();
+                pre = format!("{ask}{names}");
+                post.push(')');
+            }
+            if let Some((confined, slots)) = escaping {
+                let keeps = self.own("keeps");
+                pre = format!("({keeps}({function}, {confined}) && ({slots}), {pre}");
+                post.push(')');
+            }
+            if let Some(token) = ticket {
+                let (ticket, new) = (self.own("ticket"), self.own("token"));
+                pre = format!("{ticket}({token} = {new}(), {function}, {pre}");
+                post.push(')');
+            }
+            self.wrap_call(n, last.value.span, &pre, &post, call);
+        }
+    }
+
+    /// `...xs`: elements are held by a list of their own.
+    pub(super) fn spread_argument(&mut self, e: &'t Expr) -> Operand {
+        if e.is_plain(&self.tree.vars) {
+            self.value(e);
+            return Operand::default();
+        }
+        let n = self.next();
+        let list = self.temp();
+        let _ = self.held(e);
+        let pre = format!("{} = {}(", list.name, self.own("list"));
+        self.wrap(n, e.span, &pre, ")");
+        Operand { text: Some(list.name), check: true }
+    }
+
+    /// Slots of variables that closures among the operands capture, if those are confined only
+    /// as long as the callee does not keep them.
+    pub(super) fn escaping(&self, call: &Call) -> Option<(bool, String)> {
+        let mut slots = BTreeSet::new();
+        let mut confined = true;
+        for a in &call.args {
+            let mut e = &a.value;
+            while let Kind::Paren(inner) = &e.kind {
+                e = inner;
+            }
+            let Kind::Function(unit) = e.kind else { continue };
+            let Some(Some(result)) = self.escape.confined(self.tree, unit) else { continue };
+            confined &= result;
+            for &(sym, user) in &self.tree.uses {
+                if user != unit || self.var(sym).unit != self.id {
+                    continue;
+                }
+                if matches!(self.var(sym).mode, Mode::Lent { .. }) {
+                    slots.insert(format!("{} = void 0", self.names.slot(sym)));
+                }
+                if self.var(sym).lent {
+                    slots.insert(format!("{} = true", self.names.escaped()));
+                }
+            }
+        }
+        let slots = slots.into_iter().collect::<Vec<_>>().join(", ");
+        (!slots.is_empty()).then_some((confined, slots))
+    }
+
+    /// What makes the present call's token around its callee, where it has no arguments.
+    pub(super) fn ticket_for(&self) -> (String, &'static str) {
+        match self.tickets.last().cloned().flatten() {
+            Some(token) => {
+                let (ticket, new) = (self.own("ticketFor"), self.own("token"));
+                (format!("{ticket}({token} = {new}(), "), ")")
+            }
+            None => (String::new(), ""),
+        }
+    }
+
+    /// `f(a, b)` with a name for `f` that means the same before and after.
+    pub(super) fn named_call(&mut self, call: &'t Call, name: &str) -> String {
+        let known = matches!(call.callee.kind, Kind::Read(sym) if self.function_of(sym).is_some());
+        let ask = match (known, self.drives) {
+            (true, _) => String::new(),
+            (false, true) => format!("{}({name}, ", self.own("askGen")),
+            (false, false) => format!("{}({name}, ", self.own("ask")),
+        };
+        self.arguments(call, name, &ask, vec![], false);
+        name.to_owned()
+    }
+
+    /// `o.m(a)`: the method is fetched once, before the arguments, and asked about.
+    pub(super) fn method_call(
+        &mut self,
+        e: &'t Expr,
+        call: &'t Call,
+        member: &'t Member,
+        n: i32,
+        claims: bool,
+        result: &Result_,
+    ) -> Option<String> {
+        let receiver_plain = member.is_super || self.is_uncounted(&member.object);
+        let args_uncounted = call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value));
+        let ignored = matches!(result, Result_::Ignored);
+        let ticket = self.tickets.last().cloned().flatten();
+        if receiver_plain
+            && args_uncounted
+            && (!claims || ignored)
+            && ticket.is_none()
+            && self.escaping(call).is_none()
+        {
+            self.member(member);
+            call.args.iter().for_each(|a| self.value(&a.value));
+            return None;
+        }
+        let function = self.raw();
+        let m = self.next();
+        let operand = if member.is_super {
+            Operand { text: Some("this".into()), check: false }
+        } else {
+            self.held(&member.object)
+        };
+        let receiver = match &operand.text {
+            Some(text) => text.clone(),
+            None => {
+                let raw = self.raw();
+                let (pre, post) = guarded(&member.object);
+                self.wrap(m, member.object.span, &format!("({raw} = {pre}"), &format!("{post})"));
+                raw
+            }
+        };
+        if let Some(key) = &member.computed {
+            self.value(key);
+        }
+        let text = quote(&call.text);
+        let named = if operand.check { vec![receiver.clone()] } else { vec![] };
+        if call.args.is_empty() {
+            let fetched = self.own(match operand.check && claims {
+                _ if self.drives => "fnGen",
+                true => "fnOn",
+                false => "fn",
+            });
+            let (ticket, close) = self.ticket_for();
+            let fetch = format!("{}({ticket}{fetched}({function} = ", self.own("call"));
+            let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
+            let text = format!(", {text}{known}){close}, {receiver}");
+            self.edits.replace(call.open, call.open + 1, text);
+            self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
+        } else {
+            // Library methods that are known by what they do need their result to pass by.
+            let known = operand.check && claims;
+            let ask = self.own(match (known, operand.check) {
+                _ if self.drives => "askGenFetched",
+                (true, _) => "askOn",
+                (false, true) => "askSeen",
+                (false, false) => "askFetched",
+            });
+            let ask = format!("{ask}({function}, {text}, ");
+            self.arguments(call, &function, &ask, named, true);
+            let fetch = format!("{}({function} = ", self.own("call"));
+            self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
+            self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
+        }
+        Some(function)
+    }
+
+    /// Any other callee: its value is fetched before the arguments.
+    pub(super) fn fetched_call(
+        &mut self,
+        e: &'t Expr,
+        call: &'t Call,
+        n: i32,
+        result: &Result_,
+    ) -> Option<String> {
+        let looked = matches!(result, Result_::Looked | Result_::Shared);
+        let ignored =
+            matches!(result, Result_::Ignored) && matches!(call.callee.kind, Kind::Global);
+        if (looked || ignored)
+            && self.escaping(call).is_none()
+            && self.is_uncounted(&call.callee)
+            && call.args.iter().all(|a| !a.spread && self.is_uncounted(&a.value))
+        {
+            self.value(&call.callee);
+            call.args.iter().for_each(|a| self.value(&a.value));
+            return None;
+        }
+        let function = self.raw();
+        let m = self.next();
+        self.value(&call.callee);
+        let (pre, post) = guarded(&call.callee);
+        self.wrap(m, call.callee.span, pre, post);
+        let text = quote(&call.text);
+        if call.args.is_empty() {
+            let (ticket, close) = self.ticket_for();
+            let (call_, fetched) = (self.own("call"), self.own("fn"));
+            let fetch = format!("{call_}({ticket}{fetched}({function} = ");
+            self.edits.replace(call.open, call.open + 1, format!(", {text}){close}, void 0"));
+            self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
+        } else {
+            let ask = if self.drives { "askGenFetched" } else { "askFetched" };
+            let ask = format!("{}({function}, {text}, ", self.own(ask));
+            self.arguments(call, &function, &ask, vec![], true);
+            let fetch = format!("{}({function} = ", self.own("call"));
+            self.edits.replace(call.open, call.open + 1, ", void 0, ");
+            self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
+        }
+        Some(function)
+    }
+
+    /// A call that is left as it stands: everything it gets is shared.
+    pub(super) fn opaque_call(&mut self, call: &'t Call) {
+        self.give_away(call);
+        match &call.callee.kind {
+            Kind::Member(m) => {
+                self.share(&m.object);
+                m.computed.iter().for_each(|c| self.value(c));
+            }
+            Kind::Paren(inner) => self.opaque_callee(inner),
+            _ => self.value(&call.callee),
+        }
+        call.args.iter().for_each(|a| self.share(&a.value));
+    }
+
+    /// Closures among the operands of a call that nobody can be asked about.
+    pub(super) fn give_away(&mut self, call: &'t Call) {
+        if let Some((_, slots)) = self.escaping(call)
+            && let Some(last) = call.args.last()
+        {
+            let n = self.next();
+            let pre = format!("({slots}, ");
+            self.wrap(n, last.value.span, &pre, ")");
+        }
+    }
+
+    pub(super) fn opaque_callee(&mut self, e: &'t Expr) {
+        match &e.kind {
+            Kind::Paren(inner) => self.opaque_callee(inner),
+            Kind::Member(m) => {
+                self.share(&m.object);
+                m.computed.iter().for_each(|c| self.value(c));
+            }
+            Kind::Chain(inner) => self.links(inner, true),
+            _ => self.value(e),
+        }
+    }
+
+    /// Neither evaluation nor value of this operand needs counting.
+    pub(super) fn is_uncounted(&self, e: &Expr) -> bool {
+        match &e.kind {
+            Kind::Plain | Kind::Global | Kind::Function(_) => true,
+            Kind::Read(sym) => !self.may_be_unshared(*sym),
+            // Of globals' properties only: anything else may be a counted container.
+            Kind::Member(m) => {
+                !m.is_super
+                    && matches!(m.object.kind, Kind::Global | Kind::Member(_))
+                    && self.is_uncounted(&m.object)
+                    && m.computed.as_ref().is_none_or(|c| self.is_uncounted(c))
+            }
+            Kind::Paren(inner) => self.is_uncounted(inner),
+            Kind::Operator(list) => list.iter().all(|e| self.is_uncounted(e)),
+            _ => false,
+        }
+    }
+}
+
+fn leads_to_member(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Paren(inner) => leads_to_member(inner),
+        Kind::Member(_) | Kind::Chain(_) => true,
+        _ => false,
+    }
+}

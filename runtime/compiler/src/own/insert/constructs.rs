@@ -1,0 +1,88 @@
+//! `new C(a)`: operands are asked about, and the instance's first count is claimed.
+
+use super::{Inserter, Mark, Result_, quote};
+use crate::own::tree::*;
+
+impl<'t> Inserter<'t> {
+    /// `new C(a)`: operands are asked about, and the instance's first count is claimed.
+    pub(super) fn construct(&mut self, e: &'t Expr, call: &'t Call, result: Result_) {
+        let n = self.next();
+        let m = self.next();
+        let mark = self.mark();
+        let operands = call.args.iter().any(|a| a.spread || !self.is_uncounted(&a.value));
+        let known = matches!(call.callee.kind, Kind::Global);
+        if known && !operands && self.escaping(call).is_none() {
+            self.value(&call.callee);
+            call.args.iter().for_each(|a| self.value(&a.value));
+            return;
+        }
+        self.driving = false;
+        self.tickets.push(None);
+        let stable = matches!(call.callee.kind, Kind::Read(sym) if self.var(sym).is_stable());
+        let inner = self.next();
+        let function = match &call.callee.kind {
+            Kind::Read(sym) if stable => self.var(*sym).name.clone(),
+            _ => {
+                let raw = self.raw();
+                self.value(&call.callee);
+                self.wrap(inner, call.callee.span, &format!("({raw} = "), ")");
+                raw
+            }
+        };
+        let token = self.raw();
+        let (first, birth) = (self.own("first"), self.own("birth"));
+        match call.args.last() {
+            None => {
+                let pre = format!("({first}(");
+                let post = format!(", {token} = {birth}({function}, {})))", quote(&call.text));
+                self.wrap_from(m, call.callee.span, &pre, &post, e.span.start);
+            }
+            Some(last) => {
+                let text = if stable { "void 0".to_owned() } else { quote(&call.text) };
+                let ask = format!("{}({function}, ", self.own("ask"));
+                // The token is made when all operands are there.
+                let end = format!(", {token} = {birth}({function}, {text}))");
+                self.wrap_from(m, last.value.span, &format!("{first}("), &end, e.span.start);
+                self.arguments(call, &function, &ask, vec![], true);
+            }
+        }
+        self.tickets.pop();
+        self.finish_construct(n, e, &token, result, mark);
+    }
+
+    pub(super) fn finish_construct(
+        &mut self,
+        n: i32,
+        e: &Expr,
+        token: &str,
+        result: Result_,
+        mark: Mark,
+    ) {
+        let (fresh, end) = (self.own("fresh"), format!(", {token})"));
+        if !matches!(result, Result_::Into(_)) {
+            self.busy.truncate(mark.busy);
+        }
+        match result {
+            Result_::Looked | Result_::Awaited => {}
+            Result_::Ignored => {
+                let pre = format!("{}({fresh}(", self.own("drop"));
+                self.wrap(n, e.span, &pre, &format!("{end})"));
+            }
+            Result_::Shared | Result_::Given | Result_::Kept => {
+                self.wrap(n, e.span, &format!("{fresh}("), &end);
+            }
+            Result_::Into(slot) => {
+                let drops = self.flush(mark, &slot);
+                let (put, name) = (self.own("put"), &slot.name);
+                let tail =
+                    if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
+                let (pre, post) = if slot.fresh {
+                    (format!("({name} = {fresh}("), format!("{end}{tail})"))
+                } else {
+                    (format!("({name} = {put}({fresh}("), format!("{end}, {name}){tail})"))
+                };
+                self.wrap(n, e.span, &pre, &post);
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Whole functions: entry, exit, tokens and marks.
+//!
+//! Invariant: every slot that the body uses is declared here and dropped once when it ends.
+
+use super::{GENERATOR_MARK, Inserter, MARK, POST, PRE, TOKEN_MARK, is_definition};
+use crate::own::tree::*;
+
+impl<'t> Inserter<'t> {
+    pub(super) fn unit(&mut self) {
+        let whole = self.next();
+        for (sym, var) in self.tree.vars.iter().enumerate() {
+            if var.unit == self.id && var.mode == Mode::Cell {
+                self.slot_of(sym);
+            }
+        }
+        self.statements(&self.unit.body);
+        if matches!(self.unit.kind, UnitKind::Field | UnitKind::Default) {
+            return self.part(whole);
+        }
+        let entry = self.entry();
+        if self.unit.kind == UnitKind::Program {
+            self.program_slots();
+            return;
+        }
+        let own = self.own("drop");
+        let declared: Vec<String> = self.declared();
+        let mut open = String::new();
+        if !declared.is_empty() {
+            open = format!("let {};", declared.join(", "));
+        }
+        if self.tree.vars.iter().any(|v| v.unit == self.id && v.lent) {
+            open.push_str(&format!("let {}=false;", self.names.escaped()));
+        }
+        open.push_str(&entry);
+        if let Some(take) = self.token_source() {
+            open.insert_str(0, &format!("let {}={}();", self.names.token(), self.own(take)));
+        }
+        let mut close = String::new();
+        let cells: Vec<String> = (0..self.tree.vars.len())
+            .filter(|&s| self.var(s).unit == self.id && self.var(s).lent)
+            .map(|s| self.names.slot(s))
+            .collect();
+        if !self.slots.is_empty() || !cells.is_empty() || !self.regiven.is_empty() {
+            let mut drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
+            let escaped = self.names.escaped();
+            drops.extend(cells.iter().map(|s| format!("{escaped}||{own}({s});")));
+            // Other code may have run since the value was given.
+            let again = self.own("again");
+            drops.extend(self.regiven.iter().map(|s| format!("{again}({s});")));
+            open.push_str("try{");
+            close = format!("}}finally{{{drops}}}");
+        }
+        close.push_str(match self.token_source() {
+            Some("enter") => TOKEN_MARK,
+            Some(_) => GENERATOR_MARK,
+            None if self.unit.is_generator => "",
+            None => MARK,
+        });
+        let Span { start, end } = self.unit.inner;
+        if self.unit.expression_body {
+            let (before, after) = (PRE + whole, POST - whole);
+            if open.is_empty() {
+                self.edits.insert(start, before, "(", start);
+                self.edits.insert(end, after, format!("{close})"), start);
+            } else {
+                self.edits.insert(start, before, format!("{{{open}return "), start);
+                self.edits.insert(end, after, format!("{close}}}"), start);
+            }
+            return;
+        }
+        if self.source.as_bytes().get(start as usize - 1) != Some(&b'{') && !open.is_empty() {
+            open.insert(0, ';');
+        }
+        if !open.is_empty() {
+            self.edits.insert(start, i32::MIN, open, start);
+        }
+        if !close.is_empty() {
+            let newline = self.ends_in_line_comment(start, end);
+            self.edits.insert(
+                end,
+                i32::MAX,
+                format!("{}{close}", if newline { "\n" } else { "" }),
+                start,
+            );
+        }
+    }
+
+    /// Nothing of the program runs between a call of this function and its body.
+    pub(super) fn takes_token(&self) -> bool {
+        self.unit.is_async && !self.unit.is_generator && !self.unit.complex_params
+    }
+
+    /// Where the token of an activation comes from.
+    pub(super) fn token_source(&self) -> Option<&'static str> {
+        match self.unit.is_generator {
+            true => (!self.unit.delegates).then_some("resume"),
+            false => self.takes_token().then_some("enter"),
+        }
+    }
+
+    /// A field's initialiser or a parameter's default: its value brings a count, which goes to
+    /// the place. One that needs slots becomes a function.
+    pub(super) fn part(&mut self, whole: i32) {
+        let Some(Stmt { kind: StmtKind::Return(Some(e)), .. }) = self.unit.body.first() else {
+            return;
+        };
+        let declared = self.declared();
+        let (mut open, mut close) = (String::new(), String::new());
+        if !declared.is_empty() {
+            let own = self.own("drop");
+            let drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
+            open = format!("(() => {{let {};", declared.join(", "));
+            let body = if drops.is_empty() { "return " } else { "try{return " };
+            open.push_str(body);
+            close = if drops.is_empty() { String::new() } else { format!("}}finally{{{drops}}}") };
+            close.push_str(&format!("{MARK}}})()"));
+        }
+        if !e.is_plain(&self.tree.vars) && !is_definition(e) {
+            let alone = self.unit.binds.is_some_and(|sym| !self.var(sym).captured);
+            let take = if alone { "dflt" } else { "field" };
+            open.insert_str(0, &format!("{}(", self.own(take)));
+            close.push(')');
+        } else if self.unit.kind == UnitKind::Field && !e.is_bare(&self.tree.vars) {
+            open.insert_str(0, &format!("{}(", self.own("hold")));
+            close.push(')');
+        }
+        self.wrap(whole, self.unit.inner, &open, &close);
+    }
+
+    pub(super) fn ends_in_line_comment(&self, start: u32, end: u32) -> bool {
+        let body = &self.source[start as usize..end as usize];
+        body.rsplit(crate::lines::is_line_end).next().is_some_and(|l| l.contains("//"))
+    }
+
+    pub(super) fn declared(&self) -> Vec<String> {
+        let raws = (1..=self.raws).map(|n| self.names.raw(n));
+        let slots = self.slots.iter().chain(&self.cells).chain(&self.drivers);
+        slots.cloned().chain(raws).collect()
+    }
+
+    /// Statements that take over or share parameters.
+    pub(super) fn entry(&mut self) -> String {
+        let mut text = String::new();
+        for &sym in &self.unit.params {
+            if matches!(
+                self.var(sym).mode,
+                Mode::Slot { entry: true }
+                    | Mode::Lent { entry: true }
+                    | Mode::Kept { entry: true }
+                    | Mode::Shared { entry: true }
+            ) {
+                text.push_str(&self.bind(sym, true));
+            }
+        }
+        if self.unit.counts_instance {
+            text.push_str(&format!("{}(this, new.target);", self.own("made")));
+            if self.unit.keeps_instance {
+                text.push_str(&format!("{}(this);", self.own("hold")));
+            }
+        }
+        if self.unit.uses_arguments {
+            text.push_str(&format!("{}(arguments);", self.own("shareAll")));
+        }
+        let hold = self.own("hold");
+        let outlives = self.unit.this_captured || self.unit.is_async;
+        if outlives && self.unit.kind == UnitKind::Function && !self.unit.is_constructor {
+            text.push_str(&format!("{hold}(this);"));
+        }
+        text
+    }
+
+    /// A statement that retains what a pattern or the caller has put into a variable.
+    pub(super) fn bind(&mut self, sym: Sym, fresh: bool) -> String {
+        let var = self.var(sym);
+        let take = self.own(match var.rest {
+            true => "lit",
+            false if var.defaulted && !var.captured => "arg",
+            false => "hold",
+        });
+        let name = &var.name;
+        match var.mode {
+            Mode::Slot { .. } | Mode::Cell | Mode::Lent { .. } => {
+                let slot = self.slot_of(sym);
+                if fresh {
+                    format!("{slot} = {take}({name});")
+                } else {
+                    format!("{slot} = {}({take}({name}), {slot});", self.own("put"))
+                }
+            }
+            Mode::Kept { .. } => format!("{take}({name});"),
+            Mode::Shared { .. } if var.rest => format!("{}({take}({name}));", self.own("share")),
+            Mode::Shared { .. } => format!("{}({name});", self.own("share")),
+            Mode::Plain | Mode::Borrowed => String::new(),
+        }
+    }
+
+    pub(super) fn program_slots(&mut self) {
+        let declared = self.declared();
+        if declared.is_empty() {
+            return;
+        }
+        // Hoisted functions may run before the module's body does.
+        let at = self.unit.inner.start;
+        self.edits.insert(at, i32::MIN, format!("var {};", declared.join(", ")), at);
+    }
+}
