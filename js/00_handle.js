@@ -99,7 +99,7 @@ const trackedIds = new Float64Array(NURSERY);
 let disposed = 0;
 
 // A count from here on is the sticky flag of a handle that nobody counts any more.
-const SHARED = 2 ** 30;
+const SHARED = 2 ** 29;
 
 export let idOf, isTensor;
 let shapeOf, dtypeOf, metaOf, counting;
@@ -124,6 +124,12 @@ export class Tensor {
       return t.#id;
     };
     isTensor = (t) => typeof t === "object" && t !== null && #id in t;
+    const free = (t) => {
+      const id = t.#id;
+      if (id <= 0) return;
+      t.#id = verifier === null ? 0 : verifier.released(t);
+      op_tensor_release(id, 0);
+    };
     counting = {
       is: (t) => #id in t,
       shared: (t) => t.#rc >= SHARED,
@@ -135,12 +141,15 @@ export class Tensor {
         t.#rc++;
       },
       release: (t) => {
-        if (--t.#rc > 0) return;
-        const id = t.#id;
-        if (id > 0) {
-          t.#id = verifier === null ? 0 : verifier.released(t);
-          op_tensor_release(id, 0);
-        }
+        if (--t.#rc <= 0) free(t);
+      },
+      drop: (t) => {
+        if (typeof t !== "object" || t === null || !(#rc in t)) return false;
+        const rc = t.#rc - 1;
+        if (rc >= SHARED - 1) return true;
+        t.#rc = rc;
+        if (rc <= 0) free(t);
+        return true;
       },
     };
     metaOf = (t) => {
@@ -663,6 +672,11 @@ const followers = [
   integers, isTensor, list, make, options, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);
+
+/** `f` keeps none of its operands, though it has no mark: a class whose constructor returns a value. */
+export function borrows(f) {
+  operations.add(f);
+}
 
 /** Functions that call what they get and keep nothing of it ("calls"), or whose result does ("wraps"). */
 export const lends = new SafeMap([[tidy, "calls"]]);

@@ -4,43 +4,46 @@
 // array, and its callback compiled; everything else shares what it gets.
 
 import {
-  A, SafeMap, SafeSet, apply, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
+  A, SafeMap, SafeSet, apply, compiled, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
   setPrototypeOf, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
   Stamp, adopt, claimed, counted, counts, hold, lit, register, release, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
-import { ask, askFetched, fn } from "ext:mlrun_tensor/00_own_calls.js";
-import { takenAll } from "ext:mlrun_tensor/00_own_places.js";
+import { fetched, unknown } from "ext:mlrun_tensor/00_own_calls.js";
+import { taken } from "ext:mlrun_tensor/00_own_places.js";
 
-// Builtins that are known by what they do. `transfer`: one was just called whose result needs
-// counting. `frame`: results of callbacks of the last array method that called any.
-export let transfer;
-export let frame;
+// A builtin that is known by what it does was just called, and its result needs counting: what it
+// is, and how to. Of an array method with callbacks, the last one writes it.
+export let builtin;
 
 /** Counts the result of a known builtin. True: `v` now has a count for whoever asks. */
 export function settle(v, f) {
-  const known = transfer === f ? f : undefined;
-  transfer = undefined;
-  const last = frame;
-  frame = undefined;
-  if (last !== undefined && last.f === f) return last.finish(v);
-  if (known === undefined) return false;
-  return results.get(known)(v);
+  const last = builtin;
+  builtin = undefined;
+  return last.f === f && last.finish(v);
 }
 
-const moved = () => true;
-const listed = (v) => (lit(v), true);
+/** What is called next is no builtin that is known. */
+export function forget() {
+  builtin = undefined;
+}
+
+const moved = (f) => [f, { f, finish: () => true }];
+const listed = (f) => [f, { f, finish: (v) => (lit(v), true) }];
 
 /** Builtins that give a fresh container, or a value that a container gives up. */
-const results = new SafeMap([
-  [A.pop, moved], [A.shift, moved],
-  [A.slice, listed], [A.concat, listed],
-]);
+const results = new SafeMap([moved(A.pop), moved(A.shift), listed(A.slice), listed(A.concat)]);
 
-/** Array methods without callbacks: what they do with the operands, a list from a place on. */
+// Operands are the arguments of `askOn`: the last one second, the others from the fifth on.
+const takes = (array, operands) => {
+  taken(array, operands[1]);
+  for (let i = 4; i < operands.length; i++) taken(array, operands[i]);
+};
+
+/** Array methods without callbacks: what they do with the operands. */
 const arrays = new SafeMap([
-  [A.push, takenAll], [A.unshift, takenAll],
+  [A.push, takes], [A.unshift, takes],
   [A.pop, () => {}], [A.shift, () => {}], [A.slice, () => {}], [A.concat, () => {}],
   [A.includes, () => {}], [A.indexOf, () => {}], [A.at, () => {}],
 ]);
@@ -88,7 +91,7 @@ function holding(f, callback) {
       unclaimable();
       mine.take(element, result, owned);
       if (owned && f !== A.map) release(result);
-      frame = mine;
+      builtin = mine;
       return result;
     } finally {
       if (counted(element)) release(element);
@@ -120,7 +123,7 @@ function folding(callback) {
       if (!given) hold(result);
       mine.value = result;
       mine.owned = true;
-      frame = mine;
+      builtin = mine;
       return result;
     } finally {
       if (counted(before)) release(before);
@@ -144,21 +147,17 @@ const fits = (f, receiver) =>
   counted(receiver) && Stamp.has(receiver) && ordinary(receiver) && makesItself(f, receiver);
 
 /** A method of a receiver that may be counted: `askFetched` for builtins that are known. */
-export function askOn(f, text, receiver, a, b) {
-  transfer = frame = undefined;
-  const n = arguments.length;
-  if (n > 5 || isArray(receiver)) return apply(askOnAll, undefined, arguments);
-  if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
-  return n < 5 ? ask(f, receiver, a) : ask(f, receiver, a, b);
+export function askOn(f, last, text, receiver, a) {
+  return follows(f) ? last : apply(askedOn, undefined, arguments);
 }
 
-function askOnAll(f, text, receiver) {
-  const last = arguments[arguments.length - 1];
-  if (typeof f === "function" && fits(f, receiver)) {
+function askedOn(f, last, text, receiver, a) {
+  builtin = undefined;
+  if (isArray(receiver) && typeof f === "function" && fits(f, receiver)) {
     const effect = arrays.get(f);
     if (effect !== undefined) {
-      effect(receiver, arguments, 3);
-      if (results.has(f)) transfer = f;
+      effect(receiver, arguments);
+      builtin = results.get(f);
       return last;
     }
     if (arguments.length === 4 && compiled(last)) {
@@ -166,7 +165,7 @@ function askOnAll(f, text, receiver) {
       if (f === A.reduce) return folding(last);
     }
   }
-  return apply(askFetched, undefined, arguments);
+  return apply(fetched, undefined, arguments);
 }
 
 const seen = new SafeSet([
@@ -174,19 +173,25 @@ const seen = new SafeSet([
 ]);
 
 /** `askOn` where nobody counts the result: for methods whose result needs no counting. */
-export function askSeen(f, text, receiver) {
-  if (isArray(receiver) && seen.has(f)) return apply(askOn, undefined, arguments);
-  return apply(askFetched, undefined, arguments);
+export function askSeen(f, last, text, receiver) {
+  return follows(f) ? last : apply(askedSeen, undefined, arguments);
+}
+
+function askedSeen(f, last, text, receiver) {
+  return apply(isArray(receiver) && seen.has(f) ? askedOn : fetched, undefined, arguments);
 }
 
 /** `askOn` for a call without operands. */
 export function fnOn(f, text, receiver) {
-  transfer = frame = undefined;
-  if (results.has(f) && fits(f, receiver)) {
-    transfer = f;
+  return follows(f) ? f : askedFn(f, text, receiver);
+}
+
+function askedFn(f, text, receiver) {
+  if (isArray(receiver) && results.has(f) && fits(f, receiver)) {
+    builtin = results.get(f);
     return f;
   }
-  return fn(f, text, receiver);
+  return unknown(f, text, receiver);
 }
 
 /** `f` may keep a function that it gets. `confined`: what it gives is only called. */

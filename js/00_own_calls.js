@@ -4,18 +4,20 @@
 // the protocol. Such a callee always writes the register when it returns a managed value.
 
 import {
-  SafeSet, apply, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
+  SafeSet, apply, compiled, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
   claimed, counted, counts, give, lend, register, release, retain, share, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
-import { frame, settle, transfer } from "ext:mlrun_tensor/00_own_arrays.js";
+import { builtin, forget, settle } from "ext:mlrun_tensor/00_own_arrays.js";
 
 /** Takes over the count that `f` gave with `v`, or retains. */
 export function own(v, f) {
-  if (transfer !== undefined || frame !== undefined) {
-    if (settle(v, f)) return v;
-  }
+  return v === register && builtin === undefined && follows(f) ? claimed(v) : kept(v, f);
+}
+
+function kept(v, f) {
+  if (builtin !== undefined && settle(v, f)) return v;
   if (!counted(v)) return v;
   if (v === register && compiled(f)) {
     claimed();
@@ -28,11 +30,9 @@ export function own(v, f) {
 
 /** Drops an ignored result. */
 export function ignore(v, f) {
-  if (transfer !== undefined || frame !== undefined) {
-    if (settle(v, f)) {
-      if (counted(v)) release(v);
-      return v;
-    }
+  if (builtin !== undefined && settle(v, f)) {
+    if (counted(v)) release(v);
+    return v;
   }
   if (v !== undefined && v === register && counted(v) && compiled(f)) {
     claimed();
@@ -44,24 +44,29 @@ export function ignore(v, f) {
 
 /** A result that is returned as it is: the register stays only if `f` itself gave it. */
 export function tail(v, f) {
-  if (transfer !== undefined || frame !== undefined) {
-    if (settle(v, f)) return give(v);
-  }
+  return v === register && builtin === undefined && follows(f) ? v : passed(v, f);
+}
+
+function passed(v, f) {
+  if (builtin !== undefined && settle(v, f)) return give(v);
   if (register !== undefined && (register !== v || !compiled(f))) return lend(v);
   return register === undefined ? lend(v) : v;
 }
 
 /** Operands of a call of `f`; gives the last one. */
-export function ask(f, a, b, c) {
+export function ask(f, last, a, b) {
+  return follows(f) ? last : apply(asked, undefined, arguments);
+}
+
+function asked(f, last, a, b) {
   // No list for few operands: programs consist of such calls.
-  const n = arguments.length;
-  if (n > 4) return apply(askAll, undefined, arguments);
-  if ((counted(a) || (n > 2 && counted(b)) || (n > 3 && counted(c))) && keepsOperands(f)) {
+  if (arguments.length > 4) return askFrom(f, arguments);
+  if ((counted(last) || counted(a) || counted(b)) && keepsOperands(f)) {
+    share(last);
     share(a);
     share(b);
-    share(c);
   }
-  return n < 3 ? a : n < 4 ? b : c;
+  return last;
 }
 
 /** Functions that look at their operands and keep nothing. */
@@ -70,39 +75,40 @@ const lookers = new SafeSet([
   Number.isInteger, isNaN, isFinite,
 ]);
 
-const keepsOperands = (f) => !lookers.has(f) && !compiled(f);
+const keepsOperands = (f) => !compiled(f) && !lookers.has(f);
 
-function askAll(f) {
-  return askFrom(f, arguments, 1);
-}
-
-/** The operands are those of a list from a place on. */
-function askFrom(f, list, from) {
-  for (let i = from; i < list.length; i++) {
+/** The operands are those of a list from a place on; gives the last one, which stands second. */
+function askFrom(f, list) {
+  for (let i = 1; i < list.length; i++) {
     if (!counted(list[i])) continue;
-    if (keepsOperands(f)) for (let j = from; j < list.length; j++) share(list[j]);
+    if (keepsOperands(f)) for (let j = 1; j < list.length; j++) share(list[j]);
     break;
   }
-  return list[list.length - 1];
+  return list[1];
 }
 
 /** Like `ask` for a callee that was fetched before the operands. */
-export function askFetched(f, text, a, b, c) {
-  if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
-  switch (arguments.length) {
-    case 3: return ask(f, a);
-    case 4: return ask(f, a, b);
-    case 5: return ask(f, a, b, c);
-    default: return apply(askFetchedAll, undefined, arguments);
-  }
+export function askFetched(f, last, text, a, b) {
+  return follows(f) ? last : apply(fetched, undefined, arguments);
 }
 
-function askFetchedAll(f) {
-  return askFrom(f, arguments, 2);
+/** `askFetched` for a callee about which nothing is known yet. */
+export function fetched(f, last, text, a, b) {
+  forget();
+  if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
+  if (arguments.length < 6) return asked(f, last, a, b);
+  // The text among them is not counted.
+  return askFrom(f, arguments);
 }
 
 /** Like `askFetched` where there are no operands but perhaps a receiver; gives `f`. */
 export function fn(f, text, receiver) {
+  return follows(f) ? f : unknown(f, text, receiver);
+}
+
+/** `fn` for a callee about which nothing is known yet. */
+export function unknown(f, text, receiver) {
+  forget();
   if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
   if (counted(receiver) && !compiled(f)) share(receiver);
   return f;

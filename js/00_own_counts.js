@@ -10,17 +10,20 @@ import {
 } from "ext:mlrun_tensor/00_own_known.js";
 
 export let counts;
+let dropHandle;
 export let register;
 // Containers that are in flight with the register's value; until it is claimed they give up nothing.
 let lifted;
 
 /**
  * `is(v)`: v is a live or released handle. `shared(v)`, `share(v)`: its sticky flag. `retain(v)`;
- * `release(v)`: one count less, frees at zero. `operations`: functions of the library that follow
+ * `release(v)`: one count less, frees at zero; `drop(v)`: the same for any value, false if it is no
+ * handle, nothing happens to a shared one. `operations`: functions of the library that follow
  * the protocol.
  */
 export function configure(hooks) {
   counts = hooks;
+  dropHandle = hooks.drop;
   recognise(hooks);
 }
 
@@ -169,23 +172,27 @@ function lift(v) {
   return all;
 }
 
-/** The register's value arrived. */
-export function claimed() {
+/** The register's value `v` arrived. */
+export function claimed(v) {
   register = undefined;
-  if (lifted === undefined) return;
+  if (lifted !== undefined) landed();
+  return v;
+}
+
+function landed() {
   for (let at = lifted; at !== undefined; at = at.rest) Stamp.fly(at.value, -1);
   lifted = undefined;
 }
 
 /** `own` for a callee that is known to follow the protocol. */
 export function took(v) {
+  return v === register ? claimed(v) : kept(v);
+}
+
+function kept(v) {
   if (!counted(v)) return v;
-  if (v === register) {
-    claimed();
-  } else {
-    register = undefined;
-    retain(v);
-  }
+  register = undefined;
+  retain(v);
   return v;
 }
 
@@ -213,13 +220,17 @@ export function hold(v) {
 
 /** Empties a slot: `slot = drop(slot)`. */
 export function drop(v) {
-  if (counted(v)) release(v);
-  return undefined;
+  return v === undefined ? v : dropped(v);
+}
+
+// Apart from `drop`, which is short enough to be compiled in place.
+function dropped(v) {
+  if (!dropHandle(v) && counted(v)) release(v);
 }
 
 /** Replaces a slot's value: `slot = put(value, slot)`. */
 export function put(v, old) {
-  if (counted(old)) release(old);
+  if (old !== undefined) dropped(old);
   return v;
 }
 

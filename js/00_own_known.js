@@ -30,10 +30,17 @@ export const [SafeMap, SafeSet, SafeWeakMap, SafeWeakSet] = [Map, Set, WeakMap, 
 const MARK = "/*$own*/";
 const TOKEN_MARK = "/*$own!*/";
 const GENERATOR_MARK = "/*$own~*/";
-export const TAKES = Symbol("takes a token");
 const FORWARD_MARK = "/*$own^*/";
-export const FORWARDS = Symbol("hands the arguments of new on to its parent");
-const YIELDS = Symbol("takes a token whenever it is resumed");
+
+// Answers about functions. Those that follow the protocol have numbers above zero.
+const UNKNOWN = 0;
+const FOLLOWS = 1;
+/** It takes a token when it is entered. */
+export const TAKES = 2;
+/** A class that hands the arguments of `new` on to its parent. */
+export const FORWARDS = -1;
+/** It takes a token whenever it is resumed. */
+const YIELDS = -2;
 
 let counts;
 
@@ -47,18 +54,18 @@ export function recognise(hooks) {
 export function compiled(f) {
   if (typeof f !== "function") return false;
   const answer = answerFor(f);
-  return answer === FORWARDS ? compiled(getPrototypeOf(f)) : answer === true || answer === TAKES;
+  return answer === FORWARDS ? compiled(getPrototypeOf(f)) : answer > UNKNOWN;
 }
 
 /** Of a script that the pass compiled, the mark at the end of a function is the compiler's. */
 function examined(f) {
-  if (counts.operations.has(f)) return true;
-  if (counts.ours !== undefined && !counts.ours(f)) return false;
+  if (counts.operations.has(f)) return FOLLOWS;
+  if (counts.ours !== undefined && !counts.ours(f)) return UNKNOWN;
   const text = apply(toText, f, []);
   if (endsWith(text, `${TOKEN_MARK}}`)) return TAKES;
   if (endsWith(text, `${GENERATOR_MARK}}`)) return YIELDS;
   if (endsWith(text, `${FORWARD_MARK}}`)) return FORWARDS;
-  return endsWith(text, `${MARK}}`) || endsWith(text, `${MARK})`);
+  return endsWith(text, `${MARK}}`) || endsWith(text, `${MARK})`) ? FOLLOWS : UNKNOWN;
 }
 
 /** First thing in a compiled module: `f` is one of its functions. */
@@ -89,7 +96,13 @@ class Known extends Given {
   static get(f) {
     return f.#answer;
   }
+  /** `compiled(f)`, where the answer has been found before: the JIT makes a comparison of it. */
+  static follows(f) {
+    return typeof f === "function" && #answer in f && f.#answer > UNKNOWN;
+  }
 }
+/** Short enough to be compiled in place: if true, `compiled(f)`. */
+export const { follows } = Known;
 const frozen = new SafeWeakMap();
 
 /** The answer about a function, found once for each. */

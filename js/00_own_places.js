@@ -148,16 +148,11 @@ function inherits(o, key) {
 }
 
 /** A container keeps `v`. */
-function taken(container, v) {
+export function taken(container, v) {
   if (!counted(v)) return;
   retain(v);
   Stamp.keep(container);
   if (isContainer(v)) Stamp.deepen(container);
-}
-
-/** It keeps the values of a list from a place on. */
-export function takenAll(container, values, from) {
-  for (let i = from; i < values.length; i++) taken(container, values[i]);
 }
 
 const arrayIterator = Array.prototype[Symbol.iterator];

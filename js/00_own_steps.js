@@ -185,12 +185,12 @@ function property(o, key) {
 export const yielded = (d) => Driver.took(d);
 
 /** Operands of a call whose result a loop drives, and holds them for. */
-export function askGen(f) {
-  return steps(f) ? arguments[arguments.length - 1] : apply(ask, undefined, arguments);
+export function askGen(f, last) {
+  return steps(f) ? last : apply(ask, undefined, arguments);
 }
 
-export function askGenFetched(f) {
-  return steps(f) ? arguments[arguments.length - 1] : apply(askFetched, undefined, arguments);
+export function askGenFetched(f, last) {
+  return steps(f) ? last : apply(askFetched, undefined, arguments);
 }
 
 export function fnGen(f, text, receiver) {

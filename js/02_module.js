@@ -4,7 +4,7 @@
 // order of PyTorch's state_dict: a module's parameters, its buffers, then its children.
 // Not here: layers (02_layers.js and its neighbours), first values (02_init.js).
 
-import { describe, isTensor, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { borrows, describe, isTensor, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 
@@ -24,6 +24,8 @@ export class Parameter {
     return isTensor(value) && parameters.has(value);
   }
 }
+
+borrows(Parameter);
 
 /** A parameter, or null where a layer goes without it. */
 export const parameterOrNull = (wanted, make) => (wanted ? new Parameter(make()) : null);

@@ -16,8 +16,12 @@ register(`data:text/javascript,${encodeURIComponent(`export async function resol
   return room ? { url: ${JSON.stringify(js)} + room, format: "module", shortCircuit: true } : n(s, c);
 }`)}`);
 const { configure } = await import("ext:mlrun/ownership.js");
-class Handle { #id = 0; static is = (v) => #id in v; }
-configure({ is: Handle.is, shared: () => false, share() {}, retain() {}, release() {}, operations: new Set(), isProxy: () => false });
+class Handle {
+  #id = 0;
+  static is = (v) => #id in v;
+  static drop = (v) => typeof v === "object" && v !== null && #id in v;
+}
+configure({ is: Handle.is, shared: () => false, share() {}, retain() {}, release() {}, drop: Handle.drop, operations: new Set(), isProxy: () => false });
 
 const dir = resolve(process.argv[2]);
 writeFileSync(`${dir}/package.json`, '{"type":"module"}');

@@ -39,6 +39,11 @@ class Tensor {
     liveBytes -= v.#data.length * 4;
     released++;
   }
+  static drop(v) {
+    if (typeof v !== "object" || v === null || !(#rc in v)) return false;
+    if (!v.#shared) Tensor.release(v);
+    return true;
+  }
   static data(v) {
     if (v.#gone) violate("used", v);
     return v.#data;
@@ -208,7 +213,7 @@ function died(container) {
 
 configure({
   dead: (what) => violate(`container ${what}`), died,
-  is: Tensor.is, shared: Tensor.isShared, share: Tensor.share, retain: Tensor.retain, release: Tensor.release,
+  is: Tensor.is, shared: Tensor.isShared, share: Tensor.share, retain: Tensor.retain, release: Tensor.release, drop: Tensor.drop,
   prototype: Tensor.prototype,
   operations: follows, lends, isProxy: types.isProxy,
 });

@@ -7,6 +7,10 @@ use std::collections::BTreeSet;
 use super::{Inserter, Mark, Operand, Result_, guarded, quote};
 use crate::own::tree::*;
 
+/// The question about a callee: what asks, and what an error calls the callee. Text that comes after
+/// the last operand, so that the short answer needs only two.
+pub(super) struct Ask(pub &'static str, pub Option<String>);
+
 impl<'t> Inserter<'t> {
     pub(super) fn call(&mut self, e: &'t Expr, call: &'t Call, result: Result_) {
         let n = self.next();
@@ -145,7 +149,7 @@ impl<'t> Inserter<'t> {
         &mut self,
         call: &'t Call,
         function: &str,
-        ask: &str,
+        ask: &Ask,
         mut named: Vec<String>,
         always: bool,
     ) {
@@ -167,9 +171,9 @@ impl<'t> Inserter<'t> {
         let ticket = self.tickets.last().cloned().flatten();
         if let Some(last) = call.args.last() {
             let (mut pre, mut post) = (String::new(), String::new());
-            if (check || always) && !ask.is_empty() {
-                let names: String = named.iter().map(|t| format!("{t}, ")).collect();
-                pre = format!("{ask}{names}");
+            if (check || always) && !ask.0.is_empty() {
+                pre = format!("{}({function}, ", self.own(ask.0));
+                post.extend(ask.1.iter().chain(&named).map(|t| format!(", {t}")));
                 post.push(')');
             }
             if let Some((confined, slots)) = escaping {
@@ -244,11 +248,11 @@ impl<'t> Inserter<'t> {
     pub(super) fn named_call(&mut self, call: &'t Call, name: &str) -> String {
         let known = matches!(call.callee.kind, Kind::Read(sym) if self.function_of(sym).is_some());
         let ask = match (known, self.drives) {
-            (true, _) => String::new(),
-            (false, true) => format!("{}({name}, ", self.own("askGen")),
-            (false, false) => format!("{}({name}, ", self.own("ask")),
+            (true, _) => "",
+            (false, true) => "askGen",
+            (false, false) => "ask",
         };
-        self.arguments(call, name, &ask, vec![], false);
+        self.arguments(call, name, &Ask(ask, None), vec![], false);
         name.to_owned()
     }
 
@@ -312,14 +316,13 @@ impl<'t> Inserter<'t> {
         } else {
             // Library methods that are known by what they do need their result to pass by.
             let known = operand.check && claims;
-            let ask = self.own(match (known, operand.check) {
+            let ask = match (known, operand.check) {
                 _ if self.drives => "askGenFetched",
                 (true, _) => "askOn",
                 (false, true) => "askSeen",
                 (false, false) => "askFetched",
-            });
-            let ask = format!("{ask}({function}, {text}, ");
-            self.arguments(call, &function, &ask, named, true);
+            };
+            self.arguments(call, &function, &Ask(ask, Some(text)), named, true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
@@ -361,8 +364,7 @@ impl<'t> Inserter<'t> {
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         } else {
             let ask = if self.drives { "askGenFetched" } else { "askFetched" };
-            let ask = format!("{}({function}, {text}, ", self.own(ask));
-            self.arguments(call, &function, &ask, vec![], true);
+            self.arguments(call, &function, &Ask(ask, Some(text)), vec![], true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, ", void 0, ");
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);

@@ -1,5 +1,6 @@
 //! Optional chains. Only `o?.m(a)` is counted; receivers and arguments of others are shared.
 
+use super::calls::Ask;
 use super::{Inserter, Result_, quote};
 use crate::own::tree::*;
 
@@ -107,8 +108,7 @@ impl<'t> Inserter<'t> {
             self.edits.replace(call.open, call.open + 1, format!(", {text}{known}), {receiver}"));
         } else {
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
-            let ask = format!("{}({function}, {text}, ", self.own("askFetched"));
-            self.arguments(call, &function, &ask, named, true);
+            self.arguments(call, &function, &Ask("askFetched", Some(text)), named, true);
         }
         let drops = match &result {
             Result_::Into(slot) => self.flush(mark, slot),

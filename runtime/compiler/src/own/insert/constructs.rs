@@ -1,5 +1,6 @@
 //! `new C(a)`: operands are asked about, and the instance's first count is claimed.
 
+use super::calls::Ask;
 use super::{Inserter, Mark, Result_, quote};
 use crate::own::tree::*;
 
@@ -39,11 +40,10 @@ impl<'t> Inserter<'t> {
             }
             Some(last) => {
                 let text = if stable { "void 0".to_owned() } else { quote(&call.text) };
-                let ask = format!("{}({function}, ", self.own("ask"));
                 // The token is made when all operands are there.
                 let end = format!(", {token} = {birth}({function}, {text}))");
                 self.wrap_from(m, last.value.span, &format!("{first}("), &end, e.span.start);
-                self.arguments(call, &function, &ask, vec![], true);
+                self.arguments(call, &function, &Ask("ask", None), vec![], true);
             }
         }
         self.tickets.pop();
