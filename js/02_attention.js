@@ -68,7 +68,7 @@ function attend(layer, query, key, value, given) {
   const o = options(op, given, known);
   const { embedDim, numHeads: heads } = layer, width = embedDim / heads;
   const batched = checkInputs(op, layer, query, key, value);
-  const [q, k, v] = project(layer, ...batchFirst(layer, batched, query, key, value));
+  const [q, k, v] = project(layer, batched, query, key, value);
   const [n, length] = q.shape, source = k.shape[1];
   const split = (t, steps) => t.reshape([n, steps, heads, width]).transpose(1, 2);
   const mask = fullMask(op, o, n, heads, length, source, q.dtype);
@@ -107,17 +107,20 @@ function checkInputs(op, { embedDim }, query, key, value) {
   return query.ndim === 3;
 }
 
-function batchFirst(layer, batched, ...tensors) {
-  if (!batched) return tensors.map((t) => t.unsqueeze(0));
-  return layer.batchFirst ? tensors : tensors.map((t) => t.transpose(0, 1));
+/** An input as `[batch, length, features]`. */
+function batchFirst(layer, batched, t) {
+  if (!batched) return t.unsqueeze(0);
+  return layer.batchFirst ? t : t.transpose(0, 1);
 }
 
-function project(layer, query, key, value) {
+function project(layer, batched, query, key, value) {
   const { inProjWeight, inProjBias, embedDim } = layer;
-  if (inProjWeight && query === key && key === value) return F.linear(query, inProjWeight, inProjBias).chunk(3, -1);
+  const q = batchFirst(layer, batched, query);
+  if (inProjWeight && query === key && key === value) return F.linear(q, inProjWeight, inProjBias).chunk(3, -1);
+  const k = batchFirst(layer, batched, key), v = batchFirst(layer, batched, value);
   const weights = inProjWeight ? inProjWeight.chunk(3, 0) : [layer.qProjWeight, layer.kProjWeight, layer.vProjWeight];
   const biases = inProjBias === null ? [null, null, null] : inProjBias.split(embedDim, 0);
-  return [F.linear(query, weights[0], biases[0]), F.linear(key, weights[1], biases[1]), F.linear(value, weights[2], biases[2])];
+  return [F.linear(q, weights[0], biases[0]), F.linear(k, weights[1], biases[1]), F.linear(v, weights[2], biases[2])];
 }
 
 /** All masks as one, to be added to scores `[batch, heads, length, source]`; null without any. */

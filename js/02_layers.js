@@ -254,8 +254,9 @@ export class LayerNorm extends Module {
     const { eps = 1e-5, elementwiseAffine = true, bias = true } = options("nn.LayerNorm", given, known);
     this.normalizedShape = shapeOption("nn.LayerNorm", normalizedShape);
     this.eps = eps;
-    this.weight = parameterOrNull(elementwiseAffine, () => ones(this.normalizedShape));
-    this.bias = parameterOrNull(elementwiseAffine && bias, () => zeros(this.normalizedShape));
+    const shape = this.normalizedShape;
+    this.weight = parameterOrNull(elementwiseAffine, () => ones(shape));
+    this.bias = parameterOrNull(elementwiseAffine && bias, () => zeros(shape));
   }
   forward(x) {
     try {
@@ -276,7 +277,8 @@ export class RMSNorm extends Module {
     const { eps = null, elementwiseAffine = true } = options("nn.RMSNorm", given, ["eps", "elementwiseAffine"]);
     this.normalizedShape = shapeOption("nn.RMSNorm", normalizedShape);
     this.eps = eps;
-    this.weight = parameterOrNull(elementwiseAffine, () => ones(this.normalizedShape));
+    const shape = this.normalizedShape;
+    this.weight = parameterOrNull(elementwiseAffine, () => ones(shape));
   }
   forward(x) {
     try {
@@ -462,7 +464,8 @@ export class Sequential extends Module {
     super();
     const named = layers.length === 1 && !(layers[0] instanceof Module) && layers[0] !== null && typeof layers[0] === "object" &&
       !isTensor(layers[0]) && !Array.isArray(layers[0]);
-    for (const [key, layer] of Object.entries(named ? layers[0] : layers)) this[key] = moduleArg("nn.Sequential", key, layer);
+    const from = named ? layers[0] : layers;
+    for (const key of Object.keys(from)) this[key] = moduleArg("nn.Sequential", key, from[key]);
   }
   get length() {
     return this.children().length;

@@ -4,7 +4,7 @@
 // order of PyTorch's state_dict: a module's parameters, its buffers, then its children.
 // Not here: layers (02_layers.js and its neighbours), first values (02_init.js).
 
-import { borrows, describe, isTensor, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { borrows, describe, isTensor, noteModule, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 
@@ -107,7 +107,7 @@ export class Module {
   training = true;
 
   constructor() {
-    ops.op_tensor_note_module(this);
+    noteModule(this);
   }
 
   static {

@@ -1,6 +1,6 @@
 // nn.utils: gradient clipping, parameters as one vector.
 
-import { describe, isTensor, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { call, describe, isTensor, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { zeros } from "ext:mlrun_tensor/00_make.js";
 import { concat, stack } from "ext:mlrun_tensor/00_shape.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
@@ -30,6 +30,9 @@ function part(g, type) {
   return type === 2 ? g.square().sum() : type === 1 ? g.abs().sum() : g.abs().pow(type).sum();
 }
 
+/** Tensors that one native call takes, well below what its buffer holds. */
+const CALL = 3500;
+
 /**
  * Scales all gradients so that their norm, taken as that of one vector, is at most `maxNorm`.
  * Gives the norm before, a tensor of no dimensions.
@@ -45,10 +48,13 @@ export function clipGradNorm_(parameters, maxNorm, given) {
   }
   return noGrad(() => {
     const grads = gradients(op, parameters);
-    const total = totalNorm(grads, normType);
+    // The usual norm is one native call: measured and scaled without a tensor in between.
+    const whole = normType === 2 && grads.length > 0 && grads.length <= CALL;
+    const total = whole ? call("clipGradNorm", grads, [maxNorm, errorIfNonfinite ? 1 : 0]) : totalNorm(grads, normType);
     if (errorIfNonfinite && !Number.isFinite(total.item())) {
       throw new RangeError(`${op}: the norm of the gradients is ${total.item()}`);
     }
+    if (whole) return total;
     const factor = total.add(1e-6).reciprocal().mul(maxNorm).clamp(undefined, 1);
     for (const g of grads) g.mul_(factor);
     return total;

@@ -311,11 +311,12 @@ declare module "mlrun" {
   /** Tensors, arrays of trees, or plain objects of trees. */
   export type Tree = Tensor | readonly Tree[] | { readonly [key: string]: Tree };
   /**
-   * Runs `fn` without recording. That holds until `fn` returns: what an asynchronous function does
-   * after its first `await` is recorded.
+   * Runs `fn` without recording. For an asynchronous function that holds to its end, after each
+   * `await` too, and for nothing else that runs meanwhile. A function that is not asynchronous
+   * itself but gives a promise has it until it returns.
    */
   export function noGrad<T>(fn: () => T): T;
-  /** Records inside a {@link noGrad}, until `fn` returns. */
+  /** Records inside a {@link noGrad}, as long as that would hold for `fn`. */
   export function enableGrad<T>(fn: () => T): T;
   /**
    * The gradient of `fn`, which gives a tensor of one element, by its first argument: a tensor, or
@@ -353,8 +354,9 @@ declare module "mlrun" {
       options: GradOptions & { allowUnused?: boolean },
     ): (Tensor | null)[];
     /**
-     * Runs `fn`; a backward pass in it that meets a NaN throws an error that names the op whose
-     * derivative gave it and the line that called the op. Slow.
+     * Runs `fn`; a backward pass in it that starts from NaN throws an error that names the op which
+     * gave the first NaN on the way there and the line that called it, and so does one in which a
+     * derivative gives NaN. Slow. Throws a TypeError for an asynchronous function.
      */
     function detectAnomaly<T>(fn: () => T): T;
     interface Context {

@@ -120,6 +120,7 @@ deno_core::extension!(
         "00_index.js",
         "00_reduce.js",
         "00_json.js",
+        "01_modes.js",
         "01_custom.js",
         "01_autograd.js",
         "02_functional.js",

@@ -1,5 +1,5 @@
 // User-defined derivatives, checkpoints, and the watch for NaN.
-import { autograd, checkpoint, gc, grad, manualSeed, memoryStats, noGrad, ones, rand, randn, tensor, zeros } from "mlrun";
+import { autograd, checkpoint, enableGrad, gc, grad, manualSeed, memoryStats, noGrad, ones, rand, randn, tensor, where, zeros } from "mlrun";
 
 const attempt = (what, f) => {
   try {
@@ -122,6 +122,56 @@ attempt("detectAnomaly", () => autograd.detectAnomaly(() => {
   return root.mul(0).sum().backward();
 }));
 console.log("no fault", text(autograd.detectAnomaly(() => grad((t) => t.square().sum())(tensor([1])))));
+attempt("a loss that is NaN", () => autograd.detectAnomaly(() => {
+  const t = tensor([1, -1]).requiresGrad_();
+  const logs = t.log();
+  return logs.mul(2).sum().backward();
+}));
+attempt("NaN that is masked away", () => autograd.detectAnomaly(() => {
+  const t = tensor([1, -1]).requiresGrad_();
+  return text(grad((u) => where(u.gt(0), u.log(), 0).sum())(t.detach()));
+}));
+attempt("an asynchronous function", () => autograd.detectAnomaly(async () => {}));
 attempt("ends with an error too", () => autograd.detectAnomaly(() => {
   throw new Error("mine");
 }));
+
+// Modes of asynchronous functions hold to their end, and for nobody else.
+{
+  const w = ones([2]).requiresGrad_(), turns = [], records = (name) => turns.push(`${name} ${w.mul(2).requiresGrad}`);
+  const running = noGrad(async () => {
+    records("before await");
+    await null;
+    records("after await");
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    records("after a timer");
+    const inner = async () => {
+      await null;
+      records("in a callee");
+    };
+    await inner();
+    await enableGrad(async () => {
+      await null;
+      records("enabled");
+    });
+    records("at the end");
+  });
+  records("outside");
+  await null;
+  records("outside, after await");
+  await running;
+  records("after all");
+  await noGrad(async () => {
+    await null;
+    throw new Error("mine");
+  }).catch((e) => records(e.message));
+  let mixed = 0;
+  await Promise.all([true, false].map((on) => (on ? enableGrad : noGrad)(async () => {
+    for (let i = 0; i < 4; i++) {
+      await null;
+      if (w.mul(2).requiresGrad !== on) mixed++;
+    }
+  })));
+  console.log(turns.join("\n"));
+  console.log("turns in the wrong mode", mixed);
+}

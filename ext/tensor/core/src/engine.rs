@@ -14,9 +14,9 @@ use crate::storage::Storage;
 use crate::table::{InferFn, Kind, Meta, Op, OpDef, Outputs, Rule, ViewFn, input as table_input};
 use crate::tape::{self, Rebased};
 use crate::tensor::Tensor;
+use crate::watch::Watch;
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An argument of an op.
@@ -59,8 +59,8 @@ pub struct Engine {
     seed: Cell<u64>,
     draws: Cell<u64>,
     skipped: Cell<u64>,
-    /// While gradients are watched for NaN: where recorded ops were called.
-    places: RefCell<Option<HashMap<u64, Arc<str>>>>,
+    /// While NaN is watched for: where recorded ops were called, and which of them gave NaN.
+    pub(crate) watch: RefCell<Option<Watch>>,
 }
 
 /// Restores the grad mode when it goes.
@@ -86,7 +86,7 @@ impl Engine {
             seed: Cell::new(0x5eed),
             draws: Cell::new(0),
             skipped: Cell::new(0),
-            places: RefCell::new(None),
+            watch: RefCell::new(None),
         }
     }
 
@@ -142,47 +142,9 @@ impl Engine {
         self.skipped.set(self.skipped.get() + 1);
     }
 
-    /// Begins or ends the watch for NaN in gradients; tells whether it was on.
-    pub fn watch_nan(&self, on: bool) -> bool {
-        self.places.replace(on.then(HashMap::new)).is_some()
-    }
-
-    /// Where the ops with these sequence numbers were called, for [`Engine::watch_nan`].
-    pub fn called_at(&self, ops: std::ops::Range<u64>, place: &str) {
-        if let Some(places) = self.places.borrow_mut().as_mut() {
-            let place: Arc<str> = place.into();
-            places.extend(ops.map(|seq| (seq, place.clone())));
-        }
-    }
-
     /// The number that the next recorded op gets.
     pub fn seq(&self) -> u64 {
         self.seq.get()
-    }
-
-    pub fn watches_nan(&self) -> bool {
-        self.places.borrow().is_some()
-    }
-
-    /// While gradients are watched: an error that names the op whose derivative gave NaN.
-    pub fn refuse_nan(&self, seq: u64, op: &str, grads: &[Option<Tensor>]) -> Result<()> {
-        if self.places.borrow().is_none() {
-            return Ok(());
-        }
-        for (i, g) in grads.iter().enumerate() {
-            let Some(g) = g else { continue };
-            let nan = self.un(Op::Isnan, &g.detach())?;
-            let attrs = smallvec![Attr::Absent, Attr::Bool(false)];
-            let any = self.call1(Op::Any, &[Arg::Tensor(&nan)], &attrs)?;
-            if self.whole_item(&any)? != 0 {
-                let places = self.places.borrow();
-                let at = places.as_ref().and_then(|p| p.get(&seq)).map_or("", |p| p);
-                return Err(Error::autograd(format!(
-                    "the derivative of {op} gave NaN for its input {i}; {op} was called{at}"
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// An uninitialised tensor; a kernel must write all of it.
@@ -758,7 +720,7 @@ pub fn only(mut outputs: Outputs) -> Result<Tensor> {
 }
 
 /// An expanded tensor has several elements in one place, so that none can be written.
-fn refuse_overlap(dst: &Tensor) -> Result<()> {
+pub(crate) fn refuse_overlap(dst: &Tensor) -> Result<()> {
     let overlaps = dst.layout.shape.iter().zip(&dst.layout.strides).any(|(&d, &s)| d > 1 && s == 0);
     if overlaps && dst.numel() > 0 {
         return Err(Error::shape(format!(

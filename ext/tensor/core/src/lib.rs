@@ -24,6 +24,7 @@ pub mod sym;
 pub mod table;
 pub mod tape;
 pub mod tensor;
+mod watch;
 
 pub use attr::{Attr, AttrKind, Attrs};
 pub use backend::{Backend, Call, Input, KernelId, View};

@@ -279,6 +279,9 @@ pub fn record(engine: &Engine, op: Op, args: &[Arg], attrs: &Attrs, outputs: &mu
     }
     at.saved = RefCell::new(Some(saved));
     at.outputs.extend(outputs.iter().map(TensorMeta::of));
+    if engine.watches_nan() {
+        engine.note_nan(at.seq, outputs);
+    }
     attach(node, outputs);
 }
 
@@ -299,10 +302,16 @@ pub fn record_like(engine: &Engine, op: Op, args: &[Arg], like: &Tensor, made: &
     at.seq = engine.next_seq();
     at.kind = Kind::Op(op, None);
     let mut saved = at.read(args, reads, Some(like));
-    if reads & OUT != 0 {
+    let watched = engine.watches_nan();
+    if watched || reads & OUT != 0 {
         let layout = Layout { offset: 0, ..like.layout.clone() };
         let out = Tensor::new(made.clone(), layout, like.dtype);
-        saved.push((Place::Output(0), Saved::of(&out)));
+        if reads & OUT != 0 {
+            saved.push((Place::Output(0), Saved::of(&out)));
+        }
+        if watched {
+            engine.note_nan(at.seq, std::slice::from_ref(&out));
+        }
     }
     at.saved = RefCell::new(Some(saved));
     at.outputs.push(TensorMeta::of(like));
@@ -337,6 +346,9 @@ pub fn record_custom(
     let kept = saved.iter().map(|t| (Place::Custom(from(t)), Saved::of(t)));
     at.saved = RefCell::new(Some(kept.collect()));
     at.outputs.extend(outputs.iter().map(TensorMeta::of));
+    if engine.watches_nan() {
+        engine.note_nan(at.seq, outputs);
+    }
     attach(node, outputs);
 }
 

@@ -139,6 +139,7 @@ macro_rules! other_rows {
         AdagradStep = ops::optim::ADAGRAD_STEP;
         LionStep = ops::optim::LION_STEP;
         EmaStep = ops::optim::EMA_STEP;
+        ClipGradNorm = ops::optim::CLIP_GRAD_NORM;
     } } };
 }
 pub(crate) use other_rows;

@@ -1,13 +1,14 @@
 //! Rows of optimizer steps other than Adam's: each takes, for every parameter one behind the
 //! other, the parameter, its gradient and the optimizer's state of it, and overwrites all but the
-//! gradient.
+//! gradient. And gradient clipping, which overwrites the gradients.
 //!
 //! Kernel, once per parameter: input 0 is the gradient, outputs are parameter and state, all of
 //! one dtype and shape, read and overwritten; the rules stand at the rows.
 
 use crate::attr::{Attr, AttrDef, AttrKind, AttrsExt};
 use crate::backend::{Call, Input, KernelId, View};
-use crate::engine::{Arg, Engine, tensor_arg};
+use crate::dtype::DType;
+use crate::engine::{Arg, Engine, refuse_overlap, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::show;
 use crate::samples::{
@@ -16,7 +17,7 @@ use crate::samples::{
 };
 use crate::table::{ArgDef, Op, OpDef, Outputs, ResultKind, Rule, arg, attr};
 use crate::tensor::Tensor;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 const TENSORS: &[ArgDef] = &[arg("tensors")];
 const WHY: &str = "changes parameters in place";
@@ -125,6 +126,45 @@ pub const EMA_STEP: OpDef = step_row(
     "One step of a moving average over all parameters, in place.",
 )
 .samples(&[sample(&[Real(&[3]), Real(&[3])], &[0.1])]);
+
+/// `n = sqrt(sum of all squares)`; where `c = maxNorm / (n + 1e-6)` is below 1 or NaN, every
+/// tensor `*= c`. Gives `n`, in the dtype of the first tensor.
+///
+/// Kernel, once: output 0 is `n`, one float64; the other outputs are the tensors.
+/// Source: Pascanu, Mikolov and Bengio 2013, in PyTorch's form.
+pub const CLIP_GRAD_NORM: OpDef = OpDef::new("clipGradNorm", TENSORS, Rule::Raw(clip_grad_norm))
+    .attrs(&[float("maxNorm"), attr("finiteOnly", AttrKind::Bool)])
+    .doc("Bounds the norm of several tensors taken as one, in place; gives the norm before.")
+    .no_vjp("changes gradients in place")
+    .samples(&[sample(&[Real(&[3])], &[0.5, 0.0])]);
+
+fn clip_grad_norm(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
+    let mut all: SmallVec<[&Tensor; 16]> = SmallVec::new();
+    for i in 0..args.len() {
+        let t = tensor_arg(&CLIP_GRAD_NORM, args, i)?;
+        if !t.dtype.is_float() {
+            return Err(Error::dtype(format!("gradient {i} is {}, expected floats", t.dtype)));
+        }
+        refuse_overlap(t)?;
+        all.push(t);
+    }
+    let dtype = all.first().map_or(DType::F32, |t| t.dtype);
+    let norm = e.empty(&[], DType::F64)?;
+    let mut outputs: SmallVec<[View; 16]> = smallvec![as_view(&norm)];
+    outputs.extend(all.iter().map(|t| as_view(t)));
+    e.backend.run(&Call {
+        kernel: KernelId::Forward(Op::ClipGradNorm),
+        dtype,
+        inputs: &[],
+        outputs: &outputs,
+        attrs,
+    })?;
+    drop(outputs);
+    for t in all {
+        t.storage.bump_version();
+    }
+    Ok(smallvec![if dtype == DType::F64 { norm } else { e.cast(&norm, dtype)? }])
+}
 
 fn step(
     e: &Engine,

@@ -98,6 +98,35 @@ pub fn backward(engine: &Engine, pass: Backward) -> Result<Vec<Option<Tensor>>> 
     }
 }
 
+/// A root that is NaN is an error that names the first op on the way to it that gave NaN.
+fn refuse_nan_root(engine: &Engine, root: &Tensor) -> Result<()> {
+    if !engine.has_nan(root)? {
+        return Ok(());
+    }
+    let mut seen: HashMap<NodeKey, (), BuildHasherDefault<SeqHasher>> = HashMap::default();
+    let mut pending = vec![root.edge.clone()];
+    let mut first: Option<Rc<Node>> = None;
+    while let Some(edge) = pending.pop() {
+        let Edge::Node(node, _) = edge else { continue };
+        if seen.insert(node.seq, ()).is_some() {
+            continue;
+        }
+        pending.extend(node.edges.borrow().iter().cloned());
+        if engine.gave_nan(node.seq) && first.as_ref().is_none_or(|f| node.seq < f.seq) {
+            first = Some(node);
+        }
+    }
+    Err(Error::autograd(match first {
+        Some(node) => {
+            let (op, at) = (node.name(), engine.place_of(node.seq));
+            format!(
+                "the tensor is NaN; {op} gave the first NaN on the way to it; {op} was called{at}"
+            )
+        }
+        None => "the tensor is NaN, and no op recorded under the watch gave that".to_owned(),
+    }))
+}
+
 impl Walk {
     pub fn start(engine: &Engine, pass: Backward) -> Result<Walk> {
         let inputs = pass.inputs.unwrap_or_default();
@@ -113,6 +142,11 @@ impl Walk {
             create_graph: pass.create_graph,
             waiting: None,
         };
+        if engine.watches_nan() {
+            for (root, _) in &pass.roots {
+                refuse_nan_root(engine, root)?;
+            }
+        }
         walk.push_roots(engine, pass.roots)?;
         Ok(walk)
     }

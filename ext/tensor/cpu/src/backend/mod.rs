@@ -101,6 +101,7 @@ impl Backend for CpuBackend {
                 Op::SgdStep | Op::RmspropStep | Op::AdagradStep | Op::LionStep | Op::EmaStep => {
                     optim::step(t, call, op)
                 }
+                Op::ClipGradNorm => optim::clip(t, call),
                 _ => Err(no_kernel(call)),
             },
             KernelId::UnaryGrad(_) => Err(no_kernel(call)),

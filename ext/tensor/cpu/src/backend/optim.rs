@@ -1,12 +1,13 @@
-//! Optimizer steps: from a call's attributes and views to the fused kernel.
+//! Optimizer steps and gradient clipping: from a call's attributes and views to the fused kernel.
 
-use super::{no_kernel, operand, output, view};
+use super::{no_kernel, operand, output, packed, view};
+use crate::clip::{self, Part};
 use crate::elementwise::Operand;
 use crate::optim::{self, MAX, Rule};
 use crate::threads::Threads;
 use mlrun_tensor_core::attr::AttrsExt;
 use mlrun_tensor_core::backend::Call;
-use mlrun_tensor_core::{Op, Result};
+use mlrun_tensor_core::{DType, Op, Result};
 
 pub fn step(threads: &Threads, call: &Call, op: Op) -> Result<()> {
     let (g, p) = (view(call, 0)?, output(call, 0)?);
@@ -27,6 +28,24 @@ pub fn step(threads: &Threads, call: &Call, op: Op) -> Result<()> {
     // SAFETY: the op checked that shapes and dtypes agree; parameter, gradient and state have
     // storages of their own.
     unsafe { optim::step(threads, p.dtype, &p.layout.shape, operands, &rule) };
+    Ok(())
+}
+
+/// Output 0 gets the norm, float64; the other outputs are scaled.
+pub fn clip(threads: &Threads, call: &Call) -> Result<()> {
+    let norm = packed(call, 0)?;
+    let parts: Vec<Part> = call.outputs[1..]
+        .iter()
+        .map(|v| Part { shape: &v.layout.shape, operand: operand(v) })
+        .collect();
+    if norm.dtype != DType::F64 || parts.iter().any(|p| !p.operand.dtype.is_float()) {
+        return Err(no_kernel(call));
+    }
+    let (max, finite_only) = (call.attrs.float(0)?, call.attrs.flag(1));
+    // SAFETY: views cover their shapes, and the op refused tensors whose elements overlap.
+    let value = unsafe { clip::clip(threads, &parts, max, finite_only) };
+    // SAFETY: output 0 is one packed float64.
+    unsafe { norm.ptr().cast::<f64>().write(value) };
     Ok(())
 }
 
