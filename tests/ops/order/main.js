@@ -22,6 +22,7 @@ show("topk", tensor([1, NaN, 3, 3, 2]).topk(3).values);
 show("topk indices", tensor([1, NaN, 3, 3, 2]).topk(3).indices);
 show("topk smallest", tensor([[5, 1, 4], [2, 9, 3]]).topk(2, 1, { largest: false }).values);
 show("topk of 0", tensor([1, 2]).topk(0).values);
+show("topk of 0 of a scalar", tensor(3).topk(0).values);
 const many = arange(10_000).mul(7919).remainder(10_007);
 console.log("long line", many.sort().values.toArray().every((v, i, all) => i === 0 || all[i - 1] <= v));
 console.log("values at indices", many.gather(0, many.argsort()).eq(many.sort().values).all().item());

@@ -157,6 +157,11 @@ impl Engine {
 
     /// Calls a row with attributes in the order of the table.
     pub fn call(&self, op: Op, args: &[Arg], attrs: &Attrs) -> Result<Outputs> {
+        if attrs.is_empty()
+            && let Some(out) = self.quick_call(op, args)
+        {
+            return out.map(|out| smallvec![out]);
+        }
         self.call_donating(op, args, attrs, 0)
     }
 
@@ -663,6 +668,9 @@ impl Engine {
     /// The sum of two gradients, in the first one's bytes where nobody else sees them.
     pub fn accumulate(&self, a: Tensor, b: Tensor) -> Result<Tensor> {
         let args = [Arg::Tensor(&a), Arg::Tensor(&b)];
+        if let Some(sum) = self.quick_call(Op::Add, &args) {
+            return sum;
+        }
         only(self.call_donating(Op::Add, &args, &Attrs::new(), 3)?)
     }
 

@@ -77,7 +77,7 @@ impl Heap {
     }
 
     /// Inserts what the short way made for a call whose first operand is `like`.
-    #[inline]
+    #[inline(always)]
     pub fn insert_made(&mut self, made: Made, like: HeapId) -> Result<HeapId> {
         let index = self.vacant()?;
         let both = self.slots.get_disjoint_mut([like.index(), index]);

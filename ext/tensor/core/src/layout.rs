@@ -18,15 +18,12 @@ pub struct Layout {
 
 impl Clone for Layout {
     // `SmallVec::clone` goes element by element and `from_slice` calls memmove, which is most of
-    // what a tiny op costs.
-    #[inline]
+    // what a tiny op costs. Inline, since a result that goes through memory once more is read
+    // while it is still being written.
+    #[inline(always)]
     fn clone(&self) -> Layout {
         if self.shape.spilled() || self.strides.spilled() {
-            return Layout {
-                shape: Dims::from_slice(&self.shape),
-                strides: Strides::from_slice(&self.strides),
-                offset: self.offset,
-            };
+            return self.clone_large();
         }
         // SAFETY: lists that are not spilled hold their numbers in themselves and own nothing, as
         // does the offset: the bits are a layout of their own.
@@ -91,6 +88,15 @@ pub fn show(shape: &[usize]) -> String {
 }
 
 impl Layout {
+    #[cold]
+    fn clone_large(&self) -> Layout {
+        Layout {
+            shape: Dims::from_slice(&self.shape),
+            strides: Strides::from_slice(&self.strides),
+            offset: self.offset,
+        }
+    }
+
     #[inline]
     pub fn contiguous(shape: &[usize]) -> Layout {
         Layout { shape: shape.into(), strides: contiguous_strides(shape), offset: 0 }

@@ -123,6 +123,22 @@ impl Engine {
         Some(self.quick_record(op, a, &args, out))
     }
 
+    /// A call of any row, where it is one of the above.
+    pub fn quick_call(&self, op: Op, args: &[Arg]) -> Option<Result<Tensor>> {
+        if op.def().args.len() != args.len() {
+            return None;
+        }
+        let (like, made) = match *args {
+            [Arg::Tensor(a)] => (a, self.quick_unary(op, a)?),
+            [Arg::Tensor(a), Arg::Tensor(b)] => (a, self.quick_binary(op, a, b)?),
+            [Arg::Tensor(a), Arg::Scalar(Scalar::Float(b))] => {
+                (a, self.quick_binary_scalar(op, a, b)?)
+            }
+            _ => return None,
+        };
+        Some(made.map(|made| made.tensor(like)))
+    }
+
     #[inline(always)]
     fn quick_record(
         &self,

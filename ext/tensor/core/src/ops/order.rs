@@ -89,9 +89,6 @@ pub const TOPK: OpDef = OpDef::new(
                 )));
             }
         }
-        if x.shape.is_empty() && k == 0 {
-            shape.push(0);
-        }
         Ok(with_positions(x, shape))
     }),
 )
