@@ -5,6 +5,8 @@
 
 use crate::isa::Level;
 use crate::simd::{Portable, Vector};
+use std::mem::MaybeUninit;
+use std::ops::{Add, Mul};
 
 /// Arguments of one tile. Strides count elements.
 #[derive(Clone, Copy)]
@@ -35,16 +37,17 @@ pub type TileFn<T> = unsafe fn(&Tile<T>);
 pub struct Kernels<T: 'static> {
     pub mr: usize,
     pub nr: usize,
-    /// Depth of a block, so that `nr` columns of B stay in the first cache.
+    /// Depth of a block, so that `mr` rows of A stay in the first cache.
     pub kc: usize,
-    /// Rows of A that stay in the second cache.
-    pub mc: usize,
-    /// Columns of B that are packed at once.
+    /// Columns of a block of B, so that it stays in the second cache.
     pub nc: usize,
     /// A packed in columns of `mr` (zero padded).
     pub packed: &'static [TileFn<T>],
     /// A in place, its rows contiguous.
     pub rows: &'static [TileFn<T>],
+    /// As `rows`, `lanes` columns.
+    pub narrow: &'static [TileFn<T>],
+    pub lanes: usize,
     /// A in place, its columns contiguous.
     pub columns: &'static [TileFn<T>],
     /// One row, `wide` columns: products with a vector.
@@ -70,7 +73,7 @@ unsafe fn dot<V: Vector, const N: usize>(
     stride: isize,
     out: &mut [V::Elem; 4],
 ) where
-    V::Elem: std::ops::Mul<Output = V::Elem> + std::ops::Add<Output = V::Elem>,
+    V::Elem: Mul<Output = V::Elem> + Add<Output = V::Elem>,
 {
     // SAFETY: the caller vouches for k numbers of x and of each of N columns; zeroed numbers
     // are valid.
@@ -108,7 +111,7 @@ unsafe fn dot<V: Vector, const N: usize>(
 
 /// Asks for the cache line of an address; the address need not be valid.
 #[inline(always)]
-fn prefetch<T>(p: *const T) {
+pub fn prefetch<T>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and never faults.
     unsafe {
@@ -132,6 +135,9 @@ macro_rules! rows {
     };
 }
 
+/// Steps by which B, and packed A, are asked for before they are read.
+const AHEAD: isize = 8;
+
 /// Where `IN_ROWS`, A is read along its contiguous rows, a pointer for each; else in columns of
 /// contiguous numbers that lie `a_cs` apart. Both need no address arithmetic per row.
 ///
@@ -141,7 +147,9 @@ macro_rules! rows {
 unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const IN_ROWS: bool>(
     t: &Tile<V::Elem>,
     a_cs: isize,
-) {
+) where
+    V::Elem: Add<Output = V::Elem>,
+{
     // SAFETY: the caller vouches for the operands' extents and the instruction set; reads and
     // writes below stay inside MR rows, k columns and `cols` columns.
     unsafe {
@@ -159,6 +167,11 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const IN_ROWS: bool>
             let mut bv = [V::splat(zero); NV];
             for (j, v) in bv.iter_mut().enumerate() {
                 *v = V::load(b.add(j * V::LANES));
+            }
+            prefetch(b.wrapping_offset(AHEAD * t.b_rs));
+            prefetch(b.wrapping_offset(AHEAD * t.b_rs + (NV * V::LANES) as isize - 1));
+            if !IN_ROWS {
+                prefetch(a.wrapping_offset(2 * AHEAD * a_cs));
             }
             rows!(MR, |i| {
                 let av = V::splat(if IN_ROWS { *row[i].add(p) } else { *a.add(i) });
@@ -178,48 +191,49 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const IN_ROWS: bool>
                 }
             });
         } else {
-            let mut stored = [[V::splat(zero); NV]; MR];
-            rows!(MR, |i| stored[i] = acc[i]);
-            store_edge::<V, MR, NV>(t, &stored);
+            let mut stored = MaybeUninit::<[V::Elem; LARGEST]>::uninit();
+            let to = stored.as_mut_ptr().cast::<V::Elem>();
+            rows!(MR, |i| {
+                for (j, v) in acc[i].iter().enumerate() {
+                    v.store(to.add((i * NV + j) * V::LANES));
+                }
+            });
+            scatter(t, to, MR, NV * V::LANES);
         }
     }
 }
+
+/// Numbers of the largest tile.
+const LARGEST: usize = 384;
 
 /// Stores a tile of which not all columns exist or whose columns are not contiguous.
 ///
 /// # Safety
-/// As [`tile`].
-#[inline(always)]
-unsafe fn store_edge<V: Vector, const MR: usize, const NV: usize>(
-    t: &Tile<V::Elem>,
-    acc: &[[V; NV]; MR],
+/// `from` holds `rows` rows of `width` numbers; otherwise as [`tile`].
+#[inline(never)]
+unsafe fn scatter<T: Copy + Add<Output = T>>(
+    t: &Tile<T>,
+    from: *const T,
+    rows: usize,
+    width: usize,
 ) {
-    // SAFETY: a zeroed number is valid; the buffer holds the largest vector (16 lanes) times
-    // the widest tile (8 vectors); C is touched at `cols` columns of MR rows only.
-    unsafe {
-        let mut buffer: [V::Elem; 128] = std::mem::zeroed();
-        let mut old: [V::Elem; 128] = std::mem::zeroed();
-        for (i, row) in acc.iter().enumerate() {
-            let c = t.c.offset(i as isize * t.c_rs);
-            if t.add {
-                for (j, o) in old.iter_mut().enumerate().take(t.cols) {
-                    *o = *c.offset(j as isize * t.c_cs);
-                }
-            }
-            for (j, v) in row.iter().enumerate() {
-                let at = j * V::LANES;
-                let v = if t.add { v.add(V::load(old.as_ptr().add(at))) } else { *v };
-                v.store(buffer.as_mut_ptr().add(at));
-            }
-            for (j, v) in buffer.iter().enumerate().take(t.cols) {
-                *c.offset(j as isize * t.c_cs) = *v;
-            }
+    let put = |i: usize, j: usize| {
+        let to = t.c.wrapping_offset(i as isize * t.c_rs + j as isize * t.c_cs);
+        // SAFETY: C is touched at `cols` columns of the rows only.
+        unsafe {
+            let v = *from.add(i * width + j);
+            *to = if t.add { *to + v } else { v };
         }
+    };
+    if t.c_rs == 1 {
+        (0..t.cols).for_each(|j| (0..rows).for_each(|i| put(i, j)));
+    } else {
+        (0..rows).for_each(|i| (0..t.cols).for_each(|j| put(i, j)));
     }
 }
 
 macro_rules! tile_fns {
-    ($module:ident, $feature:literal, $v:ty, $t:ty, $nv:literal, $wide:literal, $kc:literal, $mc:literal, $nc:literal, [$($mr:literal)*]) => {
+    ($module:ident, $feature:literal, $v:ty, $t:ty, $nv:literal, $wide:literal, $kc:literal, $nc:literal, [$($mr:literal)*]) => {
         mod $module {
             use super::*;
             const MR: usize = [$($mr),*].len();
@@ -236,6 +250,13 @@ macro_rules! tile_fns {
             unsafe fn in_rows<const R: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
                 unsafe { tile::<$v, R, $nv, true>(t, 1) }
+            }
+            /// # Safety
+            /// As [`TileFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn narrow<const R: usize>(t: &Tile<$t>) {
+                // SAFETY: passed on to the caller.
+                unsafe { tile::<$v, R, 1, true>(t, 1) }
             }
             /// # Safety
             /// As [`TileFn`].
@@ -269,10 +290,11 @@ macro_rules! tile_fns {
                 mr: MR,
                 nr: <$v as Vector>::LANES * $nv,
                 kc: $kc,
-                mc: $mc,
                 nc: $nc,
                 packed: &[$(packed::<$mr>),*],
                 rows: &[$(in_rows::<$mr>),*],
+                narrow: &[$(narrow::<$mr>),*],
+                lanes: <$v as Vector>::LANES,
                 columns: &[$(in_columns::<$mr>),*],
                 row,
                 wide: <$v as Vector>::LANES * $wide,
@@ -286,21 +308,21 @@ macro_rules! tile_fns {
 use std::arch::x86_64::{__m256, __m256d, __m512, __m512d};
 
 #[cfg(target_arch = "x86_64")]
-tile_fns!(avx512_f32, "avx512f", __m512, f32, 2, 4, 288, 240, 1024, [1 2 3 4 5 6 7 8 9 10 11 12]);
+tile_fns!(avx512_f32, "avx512f", __m512, f32, 2, 4, 512, 512, [1 2 3 4 5 6 7 8 9 10 11 12]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(avx512_f64, "avx512f", __m512d, f64, 2, 4, 256, 120, 1024, [1 2 3 4 5 6 7 8 9 10 11 12]);
+tile_fns!(avx512_f64, "avx512f", __m512d, f64, 2, 4, 256, 512, [1 2 3 4 5 6 7 8 9 10 11 12]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(avx2_f32, "avx2,fma", __m256, f32, 2, 8, 512, 120, 2048, [1 2 3 4 5 6]);
+tile_fns!(avx2_f32, "avx2,fma", __m256, f32, 2, 8, 384, 160, [1 2 3 4 5 6]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(avx2_f64, "avx2,fma", __m256d, f64, 2, 8, 256, 72, 2048, [1 2 3 4 5 6]);
+tile_fns!(avx2_f64, "avx2,fma", __m256d, f64, 2, 8, 256, 112, [1 2 3 4 5 6]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(base_f32, "sse2", Portable<f32, 4>, f32, 2, 4, 320, 64, 2048, [1 2 3 4]);
+tile_fns!(base_f32, "sse2", Portable<f32, 4>, f32, 2, 4, 320, 160, [1 2 3 4]);
 #[cfg(target_arch = "x86_64")]
-tile_fns!(base_f64, "sse2", Portable<f64, 2>, f64, 2, 4, 256, 32, 2048, [1 2 3 4]);
+tile_fns!(base_f64, "sse2", Portable<f64, 2>, f64, 2, 4, 256, 96, [1 2 3 4]);
 #[cfg(target_arch = "aarch64")]
-tile_fns!(base_f32, "neon", Portable<f32, 4>, f32, 2, 4, 320, 64, 2048, [1 2 3 4 5 6 7 8]);
+tile_fns!(base_f32, "neon", Portable<f32, 4>, f32, 2, 4, 320, 160, [1 2 3 4 5 6 7 8]);
 #[cfg(target_arch = "aarch64")]
-tile_fns!(base_f64, "neon", Portable<f64, 2>, f64, 2, 4, 256, 32, 2048, [1 2 3 4 5 6 7 8]);
+tile_fns!(base_f64, "neon", Portable<f64, 2>, f64, 2, 4, 256, 96, [1 2 3 4 5 6 7 8]);
 
 /// The tiles for `level`.
 pub fn f32_kernels(level: Level) -> &'static Kernels<f32> {

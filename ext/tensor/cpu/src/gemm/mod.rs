@@ -28,6 +28,9 @@ const SPLIT_WORK: usize = 1 << 19;
 const WAKE_WORK: usize = 1 << 21;
 /// Up to this many multiply-adds operands are read in place.
 const DIRECT_WORK: usize = 1 << 21;
+/// The same with rows of A contiguous and up to [`DIRECT_DEPTH`] long.
+const DIRECT_ROWS: usize = 1 << 24;
+const DIRECT_DEPTH: usize = 256;
 
 /// An element type with tiles.
 pub trait Gemm: Copy + Default + Send + Sync + 'static {
@@ -134,6 +137,18 @@ impl<T: Gemm> Job<T> {
         self.a.cs == 1 || self.a.rs == 1 || self.shape.m == 1
     }
 
+    fn small(&self, work: usize) -> bool {
+        let rows = self.a.cs == 1 && self.shape.k <= DIRECT_DEPTH;
+        work <= if rows { DIRECT_ROWS } else { DIRECT_WORK }
+    }
+
+    /// Few rows times a larger matrix whose columns are contiguous, which are then read once and
+    /// in place as the rows of the transposed product.
+    fn columns_of_few_rows(&self) -> bool {
+        let Shape { m, n, .. } = self.shape;
+        self.b.rs == 1 && self.b.cs != 1 && m <= T::kernels().nr && n >= 4 * m
+    }
+
     /// # Safety
     /// As [`gemm`].
     unsafe fn run(&self, threads: &Threads) -> Result<(), NoScratch> {
@@ -143,7 +158,12 @@ impl<T: Gemm> Job<T> {
         unsafe {
             if m <= 4 && self.b.rs == 1 && self.b.cs != 1 {
                 self.dots(threads)
-            } else if self.in_place() && (work <= DIRECT_WORK || (m <= 4 && self.b.cs == 1)) {
+            } else if self.columns_of_few_rows() {
+                let shape = Shape { m: n, n: m, k };
+                let c = MatMut { ptr: self.c.ptr, rs: self.c.cs, cs: self.c.rs };
+                let (a, b) = (self.b.transposed(), self.a.transposed());
+                Job { shape, a, b, c, add: self.add }.direct(threads, work)
+            } else if self.in_place() && (self.small(work) || (m <= 4 && self.b.cs == 1)) {
                 self.direct(threads, work)
             } else {
                 self.blocked(threads)

@@ -1,5 +1,6 @@
 //! Copies blocks of A and B into the order in which tiles read them.
 
+use super::micro::prefetch;
 use crate::isa::{Isa, Kernel, Level, dispatch};
 
 /// A strided matrix, in elements.
@@ -119,6 +120,9 @@ impl<T: Copy + Default + 'static> Kernel for Pack<T> {
 #[inline(always)]
 unsafe fn copy_rows<T: Copy, const N: usize>(dst: *mut T, src: Mat<T>, depth: usize) {
     for p in 0..depth {
+        let ahead = src.ptr.wrapping_offset((p as isize + 8) * src.rs);
+        prefetch(ahead);
+        prefetch(ahead.wrapping_add(N - 1));
         // SAFETY: row `p` of both has `N` numbers.
         unsafe {
             let row: [T; N] = src.ptr.offset(p as isize * src.rs).cast::<[T; N]>().read_unaligned();
@@ -134,28 +138,30 @@ unsafe fn copy_rows<T: Copy, const N: usize>(dst: *mut T, src: Mat<T>, depth: us
 #[inline(always)]
 unsafe fn transposed<T: Copy>(dst: *mut T, panel: usize, src: Mat<T>, depth: usize) {
     let whole = depth / 8 * 8;
+    // The short strip first: it runs into the next row's first columns.
     #[cfg(target_arch = "x86_64")]
-    for p in (0..whole).step_by(8) {
-        let tile = |j: usize, last: usize| {
-            let (to, from) = (dst.wrapping_add(p * panel + j), src.at(p, j).ptr);
+    for j in (0..panel).step_by(8).rev() {
+        let last = 7.min(panel - j - 1);
+        let from = src.at(0, j).ptr;
+        for p in (0..whole).step_by(8) {
+            if p % 16 == 0 {
+                // Rows of the next panel.
+                for r in 0..=last {
+                    let to = from.wrapping_offset((r + panel) as isize * src.cs);
+                    prefetch(to.wrapping_add(p));
+                }
+            }
             // SAFETY: the tile reads 8 rows of columns up to j + last; what it writes beyond
-            // the panel's edge is written again by a later row or panel, or is slack.
+            // the panel's edge is written again by a later strip or panel, or is slack.
             unsafe {
                 crate::simd::transpose8(
-                    to.cast(),
+                    dst.wrapping_add(p * panel + j).cast(),
                     panel as isize,
-                    from.cast(),
+                    from.add(p).cast(),
                     src.cs,
                     last as isize,
                 )
             };
-        };
-        // The short tile first: it runs into the next row's first columns.
-        if !panel.is_multiple_of(8) {
-            tile(panel / 8 * 8, panel % 8 - 1);
-        }
-        for j in (0..panel / 8 * 8).step_by(8) {
-            tile(j, 7);
         }
     }
     for p in whole..depth {

@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// Rows of A that are packed at once.
+const MOST_ROWS: usize = 3072;
+/// Numbers that are packed in a few microseconds.
+const PACK_GRAIN: usize = 1 << 14;
+
 impl<T: Gemm> Job<T> {
     /// Few rows times a matrix whose columns are contiguous (`x @ w.T` with a small batch):
     /// one dot product per element.
@@ -52,7 +57,8 @@ impl<T: Gemm> Job<T> {
     pub(super) unsafe fn direct(&self, threads: &Threads, work: usize) -> Result<(), NoScratch> {
         let Shape { m, n, k } = self.shape;
         let kernels = T::kernels();
-        let nr = kernels.nr;
+        let narrow = n <= kernels.lanes && self.a.cs == 1;
+        let nr = if narrow { kernels.lanes } else { kernels.nr };
         // Panels that cannot be read in place: all, or the last one if it is short.
         let first_packed = if self.b.cs == 1 { n / nr } else { 0 };
         let panels = n.div_ceil(nr);
@@ -65,7 +71,7 @@ impl<T: Gemm> Job<T> {
                 pack_panel(dst, nr, self.b.at(0, p * nr), k, width);
             }
         }
-        let source = Panels { packed: packed.as_ptr(), first_packed };
+        let source = Panels { packed: packed.as_ptr(), first_packed, nr };
         if work < SPLIT_WORK || threads.count() == 1 {
             // SAFETY: the whole product.
             unsafe { self.tiles(kernels, &source, 0..m, 0..panels) };
@@ -105,20 +111,24 @@ impl<T: Gemm> Job<T> {
         panels: Range<usize>,
     ) {
         let Shape { n, k, .. } = self.shape;
+        let nr = source.nr;
+        // A single row is a column of one number at a time, whatever its strides.
+        let of_rows = match (nr < kernels.nr, self.a.cs == 1 && rows.len() > 1) {
+            (true, _) => kernels.narrow,
+            (_, true) => kernels.rows,
+            (_, false) => kernels.columns,
+        };
         let mut p = panels.start;
         while p < panels.end {
-            let at = p * kernels.nr;
+            let at = p * nr;
             let (b, b_rs) = match p.checked_sub(source.first_packed) {
-                Some(i) => (
-                    source.packed.wrapping_add(i * kernels.nr * k).cast_const(),
-                    kernels.nr as isize,
-                ),
+                Some(i) => (source.packed.wrapping_add(i * nr * k).cast_const(), nr as isize),
                 None => (self.b.at(0, at).ptr, self.b.rs),
             };
             // One row reads B once, in long pieces.
             let in_place = source.first_packed.min(panels.end);
-            let wide = rows.len() == 1 && p + kernels.wide / kernels.nr <= in_place;
-            let width = if wide { kernels.wide } else { kernels.nr };
+            let wide = rows.len() == 1 && nr == kernels.nr && p + kernels.wide / nr <= in_place;
+            let width = if wide { kernels.wide } else { nr };
             let mut i = rows.start;
             while i < rows.end {
                 let count = kernels.mr.min(rows.end - i);
@@ -135,120 +145,171 @@ impl<T: Gemm> Job<T> {
                     cols: width.min(n - at),
                     add: self.add,
                 };
-                let of_rows = if self.a.cs == 1 { kernels.rows } else { kernels.columns };
-                // A single row is a column of one number at a time, whatever its strides.
-                let of_rows = if count == 1 { kernels.columns } else { of_rows };
                 let f = if wide { kernels.row } else { of_rows[count - 1] };
                 // SAFETY: `count` rows and `cols` columns lie inside the product; B has a full
                 // panel, in place or packed.
                 unsafe { f(&tile) };
                 i += count;
             }
-            p += width / kernels.nr;
+            p += width / nr;
         }
     }
 
-    /// Large products: B packed by all threads, then rows in blocks.
+    /// Large products. A block of B is packed by all threads and stays in the second cache while
+    /// the rows of A pass by, some at a time in the first: C is then written along its rows, and
+    /// few pages are in use. A is read in place where its rows are contiguous and not passed too
+    /// often; else packed.
     ///
     /// # Safety
     /// As [`gemm`].
     pub(super) unsafe fn blocked(&self, threads: &Threads) -> Result<(), NoScratch> {
-        let Shape { n, k, .. } = self.shape;
+        let Shape { m, n, k } = self.shape;
         let kernels = T::kernels();
-        let nr = kernels.nr;
-        // Blocks of equal depth, so that the last one is not a short one.
+        let (mr, nr) = (kernels.mr, kernels.nr);
+        // Blocks of equal size, so that the last one is not a short one.
         let depth = k.div_ceil(k.div_ceil(kernels.kc));
-        let width = n.min(kernels.nc).next_multiple_of(nr);
-        let packed = Scratch::new::<T>(width * depth + SLACK)?;
-        let to = SyncPtr(packed.as_ptr::<T>());
-        let failed = AtomicBool::new(false);
-        for jc in (0..n).step_by(width) {
-            let cols = width.min(n - jc);
+        let width = n.div_ceil(n.div_ceil(kernels.nc)).next_multiple_of(nr);
+        let height = m.div_ceil(m.div_ceil(MOST_ROWS)).next_multiple_of(mr);
+        let of_a = match n <= width {
+            _ if self.a.cs == 1 && n <= 2 * width => OfA::InPlace,
+            true => OfA::ByTile,
+            false => OfA::Packed,
+        };
+        let kept = if let OfA::Packed = of_a { height * depth + SLACK } else { 0 };
+        let packed = Scratch::new::<T>(width * depth + SLACK + kept)?;
+        let b = SyncPtr(packed.as_ptr::<T>());
+        let a = SyncPtr(b.get().wrapping_add(width * depth + SLACK));
+        for ic in (0..m).step_by(height) {
+            let rows = ic..(ic + height).min(m);
             for pc in (0..k).step_by(depth) {
                 let kb = depth.min(k - pc);
-                threads.split(cols.div_ceil(nr), (1usize << 14).div_ceil(nr * kb), |panels| {
-                    for p in panels {
-                        let dst = to.get().wrapping_add(p * nr * kb);
-                        let src = self.b.at(pc, jc + p * nr);
-                        // SAFETY: panel `p` has its own place in the scratch; B covers k x n.
-                        unsafe { pack_panel(dst, nr, src, kb, nr.min(cols - p * nr)) };
+                for jc in (0..n).step_by(width) {
+                    let cols = jc..(jc + width).min(n);
+                    let rows = rows.clone();
+                    let block = Block { rows, cols, pc, kb, of_a, a: a.get(), b: b.get() };
+                    // SAFETY: passed on to the caller; the scratch holds both blocks.
+                    unsafe {
+                        if jc == 0 && kept > 0 {
+                            self.pack_a(threads, kernels, &block);
+                        }
+                        self.pack_b(threads, kernels, &block);
+                        self.block(threads, kernels, &block)?;
                     }
-                });
-                let block = Block { jc, cols, pc, kb, b: to.get() };
-                // SAFETY: passed on to the caller.
-                unsafe { self.rows(threads, kernels, &block, &failed) };
-                if failed.load(Relaxed) {
-                    return Err(NoScratch { bytes: kernels.mc * depth * size_of::<T>() });
                 }
             }
         }
         Ok(())
     }
 
-    /// Multiplies all rows of A with one packed block of B.
+    /// # Safety
+    /// As [`gemm`]; the block's scratch has room for its rows of A.
+    unsafe fn pack_a(&self, threads: &Threads, kernels: &Kernels<T>, block: &Block<T>) {
+        let (rows, mr) = (&block.rows, kernels.mr);
+        let grain = PACK_GRAIN.div_ceil(mr * block.kb);
+        threads.split(rows.len().div_ceil(mr), grain, |tiles| {
+            for r in tiles {
+                let i = rows.start + r * mr;
+                let dst = block.a.wrapping_add(r * mr * block.kb);
+                let src = self.a.at(i, block.pc).transposed();
+                // SAFETY: tile `r` has its own place in the scratch; A covers m x k.
+                unsafe { pack_panel(dst, mr, src, block.kb, mr.min(rows.end - i)) };
+            }
+        });
+    }
+
+    /// # Safety
+    /// As [`gemm`]; the block's scratch has room for its columns of B.
+    unsafe fn pack_b(&self, threads: &Threads, kernels: &Kernels<T>, block: &Block<T>) {
+        let (cols, nr) = (&block.cols, kernels.nr);
+        let grain = PACK_GRAIN.div_ceil(nr * block.kb);
+        threads.split(cols.len().div_ceil(nr), grain, |panels| {
+            for p in panels {
+                let j = cols.start + p * nr;
+                let dst = block.b.wrapping_add(p * nr * block.kb);
+                let src = self.b.at(block.pc, j);
+                // SAFETY: panel `p` has its own place in the scratch; B covers k x n.
+                unsafe { pack_panel(dst, nr, src, block.kb, nr.min(cols.end - j)) };
+            }
+        });
+    }
+
+    /// Multiplies the rows of a block with its columns.
     ///
     /// # Safety
     /// As [`gemm`]; the block is packed.
-    unsafe fn rows(
+    unsafe fn block(
         &self,
         threads: &Threads,
-        kernels: &'static Kernels<T>,
+        kernels: &Kernels<T>,
         block: &Block<T>,
-        failed: &AtomicBool,
-    ) {
-        let m = self.shape.m;
+    ) -> Result<(), NoScratch> {
+        let tiles = block.rows.len().div_ceil(kernels.mr);
+        let panels = block.cols.len().div_ceil(kernels.nr);
         let count = threads.count();
-        let mr = kernels.mr;
-        // As many blocks for each thread, of one size or a tile apart.
-        // Smaller ones where B stays in the second cache anyway: they even out the threads.
-        let near = block.cols * block.kb * size_of::<T>() <= 256 << 10;
-        let most = if count > 1 && near { kernels.mc / 2 } else { kernels.mc };
-        let tiles = m.div_ceil(mr);
-        let row_blocks = m.div_ceil(most).next_multiple_of(count).min(tiles.div_ceil(2));
-        // Few rows are cut along the columns too; A is then packed once per part.
-        let parts = if row_blocks >= 2 * count { 1 } else { (2 * count).div_ceil(row_blocks) };
-        let panels = block.cols.div_ceil(kernels.nr);
-        let parts = if count == 1 { 1 } else { parts.min(panels.div_ceil(8)) };
-        let per_part = panels.div_ceil(parts);
-        threads.run(row_blocks * parts, &|task| {
-            let block_rows = share(task / parts, row_blocks, tiles, mr, m);
-            let (ic, rows) = (block_rows.start, block_rows.len());
-            let first = task % parts * per_part;
-            let range = first..(first + per_part).min(panels);
-            let Ok(a) = Scratch::new::<T>(rows.next_multiple_of(mr) * block.kb + SLACK) else {
+        // Few rows are cut along the columns too.
+        let row_parts = if count == 1 { 1 } else { tiles.min(4 * count) };
+        let col_parts = (2 * count).div_ceil(row_parts).min(panels);
+        let col_parts = if row_parts >= 2 * count || count == 1 { 1 } else { col_parts };
+        let failed = AtomicBool::new(false);
+        threads.run(row_parts * col_parts, &|task| {
+            let rows = share(task / col_parts, row_parts, tiles, 1, tiles);
+            let panels = share(task % col_parts, col_parts, panels, 1, panels);
+            // SAFETY: passed on to the caller; each task has its own tiles.
+            if unsafe { self.tile_rows(kernels, block, rows, panels) }.is_err() {
                 failed.store(true, Relaxed);
-                return;
-            };
-            for i in (0..rows).step_by(mr) {
-                let src = self.a.at(ic + i, block.pc).transposed();
-                // SAFETY: the scratch holds the block's rows, rounded up to whole panels.
-                unsafe {
-                    let dst = a.as_ptr::<T>().add(i * block.kb);
-                    pack_panel(dst, mr, src, block.kb, mr.min(rows - i));
-                }
-            }
-            for p in range {
-                for i in (0..rows).step_by(mr) {
-                    let at = block.jc + p * kernels.nr;
-                    let tile = Tile {
-                        k: block.kb,
-                        a: a.as_ptr::<T>().wrapping_add(i * block.kb).cast_const(),
-                        a_rs: 1,
-                        a_cs: mr as isize,
-                        b: block.b.wrapping_add(p * kernels.nr * block.kb).cast_const(),
-                        b_rs: kernels.nr as isize,
-                        c: self.c.at(ic + i, at),
-                        c_rs: self.c.rs,
-                        c_cs: self.c.cs,
-                        cols: kernels.nr.min(block.cols - p * kernels.nr),
-                        add: self.add || block.pc > 0,
-                    };
-                    // SAFETY: both operands are packed and padded; the tile's rows and columns
-                    // lie inside C and belong to this task alone.
-                    unsafe { kernels.packed[mr.min(rows - i) - 1](&tile) };
-                }
             }
         });
+        if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
+    }
+
+    /// # Safety
+    /// As [`Job::block`].
+    unsafe fn tile_rows(
+        &self,
+        kernels: &Kernels<T>,
+        block: &Block<T>,
+        rows: Range<usize>,
+        panels: Range<usize>,
+    ) -> Result<(), NoScratch> {
+        let (mr, nr, kb) = (kernels.mr, kernels.nr, block.kb);
+        let by_tile = matches!(block.of_a, OfA::ByTile);
+        let one = Scratch::new::<T>(if by_tile { mr * kb + SLACK } else { 0 })?;
+        for r in rows {
+            let i = block.rows.start + r * mr;
+            let count = mr.min(block.rows.end - i);
+            let src = self.a.at(i, block.pc);
+            let (a, f) = match block.of_a {
+                OfA::InPlace => (src.ptr, kernels.rows[count - 1]),
+                OfA::ByTile => {
+                    // SAFETY: the scratch holds a tile's rows; A covers m x k.
+                    unsafe { pack_panel(one.as_ptr(), mr, src.transposed(), kb, count) };
+                    (one.as_ptr::<T>().cast_const(), kernels.packed[count - 1])
+                }
+                OfA::Packed => {
+                    (block.a.wrapping_add(r * mr * kb).cast_const(), kernels.packed[count - 1])
+                }
+            };
+            for p in panels.clone() {
+                let j = block.cols.start + p * nr;
+                let tile = Tile {
+                    k: kb,
+                    a,
+                    a_rs: self.a.rs,
+                    a_cs: mr as isize,
+                    b: block.b.wrapping_add(p * nr * kb).cast_const(),
+                    b_rs: nr as isize,
+                    c: self.c.at(i, j),
+                    c_rs: self.c.rs,
+                    c_cs: self.c.cs,
+                    cols: nr.min(block.cols.end - j),
+                    add: self.add || block.pc > 0,
+                };
+                // SAFETY: B is packed and padded, A too or in place; the tile's rows and columns
+                // lie inside C and belong to this task alone.
+                unsafe { f(&tile) };
+            }
+        }
+        Ok(())
     }
 }
 
@@ -262,19 +323,33 @@ fn share(i: usize, parts: usize, tiles: usize, size: usize, n: usize) -> Range<u
 struct Panels<T> {
     packed: *mut T,
     first_packed: usize,
+    /// Columns of a panel.
+    nr: usize,
 }
 
 // SAFETY: read-only while tiles run.
 unsafe impl<T: Sync> Sync for Panels<T> {}
 
-/// One packed block of B.
+/// How tiles come to their rows of A.
+#[derive(Clone, Copy)]
+enum OfA {
+    InPlace,
+    /// Packed by the task that needs them, once.
+    ByTile,
+    /// Packed before, all rows of a block.
+    Packed,
+}
+
+/// A block of B, packed, and the rows that it is multiplied with.
 struct Block<T> {
-    jc: usize,
-    cols: usize,
+    rows: Range<usize>,
+    cols: Range<usize>,
     pc: usize,
     kb: usize,
+    of_a: OfA,
+    a: *mut T,
     b: *mut T,
 }
 
-// SAFETY: read-only while tiles run.
+// SAFETY: tasks that pack write disjoint panels; afterwards it is read-only.
 unsafe impl<T: Sync> Sync for Block<T> {}
