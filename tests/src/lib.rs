@@ -16,7 +16,7 @@ pub mod process;
 pub mod readme;
 pub mod shared;
 pub mod spec;
-mod tempdir;
+pub mod tempdir;
 
 #[cfg(test)]
 mod selftest;

@@ -20,12 +20,19 @@ if (process.env.MUTANTS) {
   process.exit(alive.length ? 1 : 0);
 }
 
+/** Every replacement of emitted code must have a place in some program. */
+function inEmitted(edits) {
+  const programs = readdirSync(process.argv[3]).filter((n) => n.endsWith(".js")).map((n) => readFileSync(`${process.argv[3]}/${n}`, "utf8"));
+  return edits.every(([from]) => programs.some((text) => (typeof from === "string" ? text.includes(from) : text.search(from) >= 0)));
+}
+
 /** Replacements in a form that another thread can read. */
 const plainEdits = (edits) => edits?.map(([from, to]) => typeof from === "string" ? [from, null, to] : [from.source, from.flags, to]);
 const chosen = mutants[process.env.MUTANT];
 const js = new URL("../../../../js/", import.meta.url);
 const runtime = readdirSync(js).filter((name) => name.startsWith("00_own")).map((name) => readFileSync(new URL(name, js), "utf8"));
-if (chosen?.runtime?.some(([from]) => !runtime.some((text) => text.includes(from)))) {
+const inRuntime = ([from]) => runtime.some((text) => text.includes(from));
+if ((chosen?.runtime && !chosen.runtime.every(inRuntime)) || (chosen?.emitted && !inEmitted(chosen.emitted))) {
   console.error("mutant does not apply");
   process.exit(0);
 }

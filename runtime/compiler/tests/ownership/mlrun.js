@@ -3,7 +3,7 @@
 
 import { types } from "node:util";
 
-import { adopt, configure, drop, given, own } from "ext:mlrun/ownership.js";
+import { adopt, borrowed, configure, drop, given, own } from "ext:mlrun/ownership.js";
 
 let live = 0;
 let liveBytes = 0;
@@ -140,6 +140,16 @@ for (const [name, f] of Object.entries(operations)) {
   follows.add(method);
 }
 follows.add(Object.getOwnPropertyDescriptor(Tensor.prototype, "T").get);
+// In place: the bytes change, and the receiver is handed back.
+for (const name of ["add", "sub", "mul"]) {
+  const method = { [`${name}_`](other) {
+    const data = Tensor.data(this), result = Tensor.data(operations[name](this, other));
+    for (let i = 0; i < data.length; i++) data[i] = result[i];
+    return borrowed(this);
+  } }[`${name}_`];
+  Object.defineProperty(Tensor.prototype, method.name, { value: method, writable: true, configurable: true });
+  follows.add(method);
+}
 const plain = {
   item() { return Tensor.data(this)[0]; },
   toArray() { return nested(Tensor.shape(this), Tensor.data(this)); },
