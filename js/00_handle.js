@@ -19,6 +19,7 @@
 
 import { core, primordials } from "ext:core/mod.js";
 import { adopt, borrowed, configure, given, tail } from "ext:mlrun_tensor/00_ownership.js";
+import { watcher } from "ext:mlrun_tensor/00_verify.js";
 
 const {
   Array,
@@ -73,10 +74,12 @@ export function bindOps() {
   } = core.ops);
   for (let i = 0; i < modules.length; i++) ops.op_own_module(modules[i]);
   modules = null;
-  if (ops.op_own_verify()) {
+  const verified = ops.op_own_verify();
+  if (verified > 0) {
     verifier = makeVerifier();
     born = noteBirth;
   }
+  if (verified > 1) Object.assign(hooks, watcher(reportViolation));
   bytes = new Uint8Array(numbers.buffer);
   trackedBytes = new Uint8Array(trackedIds.buffer);
 }
@@ -220,6 +223,12 @@ export class Tensor {
     ops.op_tensor_release(this.#id, 3);
     this.#id = recordDisposal(Tensor.prototype[SymbolDispose]);
   }
+}
+
+/** --verify-ownership=all: the program goes on, and ends as one that failed. */
+function reportViolation(text) {
+  ops.op_own_violation();
+  core.print(`ownership: ${text}\n`, true);
 }
 
 /** Remembers where the program is; V8 writes the stack when it is read. */
@@ -689,7 +698,7 @@ export const lends = new SafeMap([[tidy, "calls"]]);
 // One function of each module of the library, until there are ops to tell.
 let modules = [];
 
-configure({
+const hooks = {
   ...counting,
   operations,
   lends,
@@ -700,4 +709,8 @@ configure({
     if (modules === null) ops.op_own_module(f);
     else modules.push(f);
   },
-});
+  born: undefined,
+  dead: undefined,
+  died: undefined,
+};
+configure(hooks);

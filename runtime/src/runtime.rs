@@ -41,6 +41,9 @@ pub struct RuntimeOptions {
     pub seed: Option<u64>,
     /// Whether tensors are released at their last use.
     pub ownership: Ownership,
+    /// A rule that the pass breaks in what it emits, where [`Ownership`] verifies: a check of the
+    /// verification.
+    pub mutant: Option<mlrun_compiler::Mutant>,
     /// Bytes of tensors that may be live at once; `None`: nine tenths of the memory that the
     /// machine or the control group has. Scripts can change it (`setMemoryLimit`).
     pub memory_limit: Option<u64>,
@@ -72,7 +75,7 @@ impl Runtime {
             .map_err(Error::EventLoop)?;
         static FLAGS: Once = Once::new();
         FLAGS.call_once(|| v8::V8::set_flags_from_string(memory::V8_FLAGS));
-        let loader = Rc::new(Loader::new(&options.cache, options.ownership));
+        let loader = Rc::new(Loader::new(&options.cache, options.ownership, options.mutant));
         let heap_limit = options.heap_limit.unwrap_or_else(budget::default_heap_limit);
         let mut js = {
             // V8 posts delayed tasks to the event loop that is current when the isolate is made.
@@ -84,7 +87,8 @@ impl Runtime {
                     tensor: TensorOptions {
                         threads: options.threads,
                         seed: options.seed,
-                        verify: options.ownership == Ownership::Verify,
+                        verify: options.ownership.verifies(),
+                        verify_all: options.ownership == Ownership::VerifyAll,
                         texts: Some(loader.clone()),
                         memory_limit: options.memory_limit.or_else(budget::default_tensor_limit),
                         pacer: Some(Rc::new(Pace::default())),
@@ -164,7 +168,13 @@ impl Runtime {
     }
 
     fn exit(&mut self) -> Exit {
-        self.js.op_state().borrow().borrow::<ProcessState>().exit
+        let state = self.js.op_state();
+        let state = state.borrow();
+        let mut exit = state.borrow::<ProcessState>().exit;
+        if exit.code == 0 && mlrun_globals::violations(&state) > 0 {
+            exit.code = 1;
+        }
+        exit
     }
 
     fn run_module(&mut self, specifier: &ModuleSpecifier) -> Result<Exit, Error> {

@@ -18,7 +18,7 @@ mod state;
 
 pub use crate::collect::{GcKind, Pacer};
 pub use crate::error::TensorError;
-pub use crate::ownership::FunctionTexts;
+pub use crate::ownership::{FunctionTexts, violations};
 pub use crate::state::{TensorOptions, TensorState};
 
 /// The module in the snapshot that `import ... from "mlrun"` gives.
@@ -39,6 +39,7 @@ pub const UNCOMPILED: &[&str] = &[
     "ext:mlrun_tensor/00_function_text.js",
     "ext:mlrun_tensor/00_handle.js",
     "ext:mlrun_tensor/00_ops.js",
+    "ext:mlrun_tensor/00_verify.js",
     LIBRARY_MODULE,
 ];
 
@@ -86,6 +87,7 @@ deno_core::extension!(
         ownership::op_own_is,
         ownership::op_own_module,
         ownership::op_own_verify,
+        ownership::op_own_violation,
         ownership::op_own_written,
         files::op_tensor_list_folder,
         files::op_tensor_make_folder,
@@ -111,6 +113,7 @@ deno_core::extension!(
         "00_own_arrays.js",
         "00_own_calls.js",
         "00_ownership.js",
+        "00_verify.js",
         "00_function_text.js",
         "00_handle.js",
         "00_ops.js",

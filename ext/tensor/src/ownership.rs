@@ -32,10 +32,24 @@ fn script_of(f: v8::Local<v8::Value>) -> Option<i32> {
     Some(f.script_id()).filter(|id| *id > 0)
 }
 
-/// Whether a use after release is to name the release.
+/// 0: nothing is verified; 1: the use of a tensor after its release names the release; 2: so does
+/// the use of any object.
 #[op2(fast)]
-pub fn op_own_verify(state: &OpState) -> bool {
-    TensorState::of(state).verify
+pub fn op_own_verify(state: &OpState) -> u32 {
+    let state = TensorState::of(state);
+    u32::from(state.verify) + u32::from(state.verify && state.verify_all)
+}
+
+/// A released object was used; the report of it is printed.
+#[op2(fast)]
+pub fn op_own_violation(state: &OpState) {
+    let violations = &TensorState::of(state).violations;
+    violations.set(violations.get().saturating_add(1));
+}
+
+/// How many released objects were used, where every object is verified.
+pub fn violations(state: &OpState) -> u32 {
+    TensorState::of(state).violations.get()
 }
 
 /// The script of `f` was compiled by the ownership pass.

@@ -27,6 +27,8 @@ pub struct TensorOptions {
     pub seed: Option<u64>,
     /// A use of a tensor that the ownership pass released names the release.
     pub verify: bool,
+    /// With `verify`: so does the use of any object.
+    pub verify_all: bool,
     /// What the user wrote for functions that the ownership pass changed.
     pub texts: Option<Rc<dyn FunctionTexts>>,
     /// Bytes of tensors that may be live at once; `None`: as many as the system gives.
@@ -78,6 +80,9 @@ pub struct TensorState {
     pub collecting: Cell<Option<Releaser>>,
     pub owned: OwnedScripts,
     pub verify: bool,
+    pub verify_all: bool,
+    /// Released objects that were used.
+    pub violations: Cell<u32>,
     pub texts: Option<Rc<dyn FunctionTexts>>,
 }
 
@@ -105,6 +110,8 @@ impl TensorState {
             collecting: Cell::new(None),
             owned: OwnedScripts::default(),
             verify: options.verify,
+            verify_all: options.verify_all,
+            violations: Cell::new(0),
             texts: options.texts,
         }
     }

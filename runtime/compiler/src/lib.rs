@@ -8,6 +8,7 @@ mod explain;
 mod frame;
 mod functions;
 mod lines;
+mod mutants;
 mod own;
 mod parse;
 mod reject;
@@ -22,6 +23,7 @@ use oxc::allocator::Allocator;
 pub use explain::{Explained, explain};
 pub use frame::{FrameStyle, code_frame};
 pub use functions::{FunctionText, text_hash};
+pub use mutants::{MUTANTS, Mutant};
 pub use own::RUNTIME_MODULE;
 
 /// Part of every cache key: changes whenever the emitted text can change.
@@ -56,6 +58,9 @@ pub enum Ownership {
     /// The same, and functions are compiled also where nothing points at tensors: for the
     /// library, whose functions get tensors under other names, and for tests of the pass.
     Whole,
+    /// Like [`Ownership::Whole`], and every object literal is counted, whatever it holds: so that
+    /// any program tests the pass.
+    Force,
 }
 
 /// What [`compile`] needs to know about a file besides its text.
@@ -234,7 +239,13 @@ fn own(
         return Ok(None);
     }
     let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        own::run(source, &program, &semantic, source_type, options.ownership == Ownership::Whole)
+        own::run(
+            source,
+            &program,
+            &semantic,
+            source_type,
+            matches!(options.ownership, Ownership::Whole | Ownership::Force),
+        )
     }));
     let passed = passed.unwrap_or_else(|_| Err(("the pass failed".to_owned(), 0)));
     passed.map_err(|(problem, at)| {

@@ -31,6 +31,7 @@ pub use mlrun_tensor::LIBRARY_MODULE;
 pub use mlrun_tensor::OWNERSHIP_MODULE;
 pub use mlrun_tensor::Pacer;
 pub use mlrun_tensor::TensorOptions;
+pub use mlrun_tensor::violations;
 
 /// What the global scope of one isolate depends on.
 #[derive(Clone, Default)]

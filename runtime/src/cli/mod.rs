@@ -21,6 +21,8 @@ use clap::CommandFactory;
 use clap::Parser;
 use clap::Subcommand;
 use clap::error::ErrorKind;
+use mlrun_compiler::MUTANTS;
+use mlrun_compiler::Mutant;
 use mlrun_globals::stdio::Stream;
 
 use crate::CacheDir;
@@ -62,6 +64,9 @@ struct RuntimeArgs {
     /// Make every use of a tensor after its release an error that names the release
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "all")]
     verify_ownership: Option<String>,
+    /// Break a rule of the ownership pass, to see that the verification notices
+    #[arg(long, hide = true, value_name = "RULE", requires = "verify_ownership")]
+    break_rule: Option<String>,
     /// Most bytes of tensors at once, such as 512MB or 2GB [default: 90 % of the memory]
     #[arg(long, value_name = "SIZE")]
     memory_limit: Option<Size>,
@@ -76,13 +81,20 @@ impl RuntimeArgs {
     fn ownership(&self) -> Result<Ownership, String> {
         match self.verify_ownership.as_deref() {
             Some("") => Ok(Ownership::Verify),
-            Some("all") => Err("the option --verify-ownership=all is not available yet".to_owned()),
+            Some("all") => Ok(Ownership::VerifyAll),
             Some(other) => {
                 Err(format!("--verify-ownership: got \"{other}\", expected nothing or \"all\""))
             }
             None if self.no_ownership => Ok(Ownership::Off),
             None => Ok(Ownership::On),
         }
+    }
+
+    fn mutant(&self) -> Result<Option<Mutant>, String> {
+        let Some(rule) = &self.break_rule else { return Ok(None) };
+        let known = || MUTANTS.iter().map(|m| m.rule).collect::<Vec<_>>().join(", ");
+        let unknown = || format!("--break-rule: got \"{rule}\", expected one of {}", known());
+        Mutant::of(rule).map(Some).ok_or_else(unknown)
     }
 }
 
@@ -150,12 +162,13 @@ fn execute(cli: Cli) -> i32 {
     if let Some(option) = cli.runtime.planned.given() {
         return usage(&format!("the option {option} is not available yet"));
     }
-    let ownership = match cli.runtime.ownership() {
-        Ok(ownership) => ownership,
-        Err(message) => return usage(&message),
+    let (ownership, mutant) = match (cli.runtime.ownership(), cli.runtime.mutant()) {
+        (Ok(ownership), Ok(mutant)) => (ownership, mutant),
+        (Err(message), _) | (_, Err(message)) => return usage(&message),
     };
     let options = RuntimeOptions {
         ownership,
+        mutant,
         cache: CacheDir::PerUser,
         threads: cli.runtime.threads,
         seed: cli.runtime.seed,

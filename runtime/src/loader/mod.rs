@@ -34,6 +34,7 @@ use deno_core::SourceCodeCacheInfo;
 use deno_core::error::ModuleLoaderError;
 use deno_error::JsErrorBox;
 use deno_error::JsErrorClass;
+use mlrun_compiler::Mutant;
 use mlrun_compiler::Options;
 use mlrun_compiler::SourceType;
 
@@ -58,8 +59,17 @@ pub enum Ownership {
     On,
     /// At their last use, and a use after that is an error that names the release.
     Verify,
+    /// The same for every object that the program makes: its use after the release is reported.
+    VerifyAll,
     /// By the collector only: modules run as they were written.
     Off,
+}
+
+impl Ownership {
+    /// A use after release is reported.
+    pub(crate) fn verifies(self) -> bool {
+        matches!(self, Self::Verify | Self::VerifyAll)
+    }
 }
 
 /// What the loader did so far.
@@ -107,14 +117,17 @@ pub(crate) struct Loader {
     texts: RefCell<HashMap<u64, Place>>,
     stats: Cell<Stats>,
     ownership: Ownership,
+    /// A rule that emitted code breaks, for tests of the verification.
+    mutant: Option<Mutant>,
     /// Whether the program may get at tensors; known once its main module is loaded.
     may_use_tensors: Cell<Option<bool>>,
 }
 
 impl Loader {
-    pub fn new(cache: &CacheDir, ownership: Ownership) -> Self {
+    pub fn new(cache: &CacheDir, ownership: Ownership, mutant: Option<Mutant>) -> Self {
         Self {
             ownership,
+            mutant: mutant.filter(|_| ownership.verifies()),
             packages: Packages::default(),
             cache: CodeCache::new(cache),
             modules: RefCell::default(),
@@ -260,13 +273,14 @@ impl Loader {
         // The name is what source maps and so entries depend on; the folder is not.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut options = Options::new(source_type);
-        if self.ownership == Ownership::Verify
-            || self.ownership == Ownership::On && self.may_use_tensors(specifier)
-        {
-            options.ownership = mlrun_compiler::Ownership::On;
-        }
+        options.ownership = match self.ownership {
+            Ownership::VerifyAll => mlrun_compiler::Ownership::Force,
+            Ownership::Verify => mlrun_compiler::Ownership::On,
+            Ownership::On if self.may_use_tensors(specifier) => mlrun_compiler::Ownership::On,
+            _ => mlrun_compiler::Ownership::Off,
+        };
         let key = Key::new(&[
-            format!("{options:?}{:?}", self.ownership).as_bytes(),
+            format!("{options:?}{:?}{:?}", self.ownership, self.mutant).as_bytes(),
             name.as_bytes(),
             source.as_bytes(),
         ]);
@@ -333,11 +347,14 @@ impl Loader {
         match mlrun_compiler::compile(name, source, options) {
             Ok(compiled) => {
                 let runtime_half = if compiled.owned { secret_name() } else { String::new() };
-                let (code, source_map) = (compiled.code, compiled.source_map);
+                let (mut code, source_map) = (compiled.code, compiled.source_map);
+                if let Some(broken) = self.mutant.and_then(|m| m.apply(&code)) {
+                    code = broken;
+                }
                 let (functions, plain) = (compiled.functions, compiled.plain);
                 Ok(Entry { code, source_map, runtime_half, functions, plain, v8: Vec::new() })
             }
-            Err(error) if error.is_complaint && self.ownership != Ownership::Verify => {
+            Err(error) if error.is_complaint && !self.ownership.verifies() => {
                 // The module runs as it was written: then its tensors are the collector's.
                 let plain = Options { ownership: Default::default(), ..*options };
                 self.compile(specifier, name, source, &plain)
@@ -542,7 +559,7 @@ pub(crate) struct CompiledFile {
 
 /// Compiles one file without running it.
 pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, Box<Report>> {
-    let loader = Loader::new(&CacheDir::Off, Ownership::On);
+    let loader = Loader::new(&CacheDir::Off, Ownership::On, None);
     loader.may_use_tensors.set(Some(true));
     let path = std::env::current_dir().unwrap_or_default().join(path);
     let compiled = match ModuleSpecifier::from_file_path(&path) {
@@ -560,7 +577,7 @@ pub(crate) fn compile_file(path: &Path) -> Result<CompiledFile, Box<Report>> {
 
 /// Tells what the ownership pass does to one file, without running it.
 pub(crate) fn explain_file(path: &Path) -> Result<mlrun_compiler::Explained, Box<Report>> {
-    let loader = Loader::new(&CacheDir::Off, Ownership::Off);
+    let loader = Loader::new(&CacheDir::Off, Ownership::Off, None);
     let path = std::env::current_dir().unwrap_or_default().join(path);
     let fail = |kind: LoadErrorKind| Box::new(Report::from_load_error(&kind.into(), &loader));
     let specifier = ModuleSpecifier::from_file_path(&path).map_err(|()| {
