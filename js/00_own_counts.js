@@ -294,6 +294,7 @@ export function lit(v) {
     }
   }
   new Stamp(v);
+  counts.born?.(v);
   children(v, (child) => {
     if (!counted(child)) return;
     retain(child);
@@ -307,5 +308,6 @@ export function lit(v) {
 export function adopt(v) {
   new Stamp(v);
   Stamp.deepen(v);
+  counts.born?.(v);
   return v;
 }

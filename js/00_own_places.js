@@ -55,6 +55,7 @@ export function made(v, target) {
   if (Stamp.has(v)) return;
   new Stamp(v);
   Stamp.deepen(v);
+  counts.born?.(v);
   t.value = v;
 }
 

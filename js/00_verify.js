@@ -101,6 +101,7 @@ export function watcher(report) {
     born: (v) => void remember(births, v, capture()),
     dead: (what, v) => tell(v, what),
     died(v) {
+      if (recall(deaths, v) !== undefined) return;
       remember(deaths, v, capture());
       apply(poison, undefined, [v, (what) => tell(v, what)]);
     },

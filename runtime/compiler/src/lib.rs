@@ -239,13 +239,7 @@ fn own(
         return Ok(None);
     }
     let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        own::run(
-            source,
-            &program,
-            &semantic,
-            source_type,
-            matches!(options.ownership, Ownership::Whole | Ownership::Force),
-        )
+        own::run(source, &program, &semantic, source_type, options.ownership)
     }));
     let passed = passed.unwrap_or_else(|_| Err(("the pass failed".to_owned(), 0)));
     passed.map_err(|(problem, at)| {

@@ -19,13 +19,13 @@ use oxc::ast::ast::Program;
 use oxc::semantic::Semantic;
 use oxc::span::GetSpan;
 
-use crate::SourceType;
 use crate::text::Derived;
+use crate::{Ownership, SourceType};
 
 /// The module that user modules import the runtime half from.
 pub const RUNTIME_MODULE: &str = "ext:mlrun/ownership.js";
 
-/// Runs the pass. `None`: the program needs no change. `whole`: also functions without a hint.
+/// Runs the pass. `None`: the program needs no change.
 ///
 /// # Errors
 /// The verifier's complaint about what was emitted, and the offset in the source: a bug here.
@@ -34,14 +34,16 @@ pub(crate) fn run<'a>(
     program: &'a Program<'a>,
     semantic: &'a Semantic<'a>,
     source_type: SourceType,
-    whole: bool,
+    ownership: Ownership,
 ) -> Result<Option<Derived>, (String, u32)> {
     let module = matches!(source_type, SourceType::Module | SourceType::Jsx);
     if forges(source, program) {
         return Ok(None);
     }
     let script = source_type == SourceType::Script;
-    let mut tree = build::build(program, semantic);
+    let force = ownership == Ownership::Force;
+    let whole = force || ownership == Ownership::Whole;
+    let mut tree = build::build(program, semantic, force);
     if tree.dynamic || !decide(source, &mut tree, script, whole) {
         return Ok(None);
     }
@@ -92,7 +94,7 @@ pub(crate) fn story<'a>(
     semantic: &'a Semantic<'a>,
     source_type: SourceType,
 ) -> Story {
-    let mut tree = build::build(program, semantic);
+    let mut tree = build::build(program, semantic, false);
     let script = source_type == SourceType::Script;
     let found = !tree.dynamic && decide(source, &mut tree, script, false);
     let escape = escape::Escape::analyse(&tree);
@@ -127,7 +129,7 @@ fn check(code: &str, names: &names::Names, source_type: SourceType) -> Result<()
     };
     let program = crate::parse::parse(&allocator, "", code, source_type).map_err(bad)?;
     let semantic = crate::parse::analyse("", &program).map_err(bad)?;
-    let tree = build::build(&program, &semantic);
+    let tree = build::build(&program, &semantic, false);
     verify::verify(code, &tree, names)
 }
 
@@ -148,7 +150,7 @@ mod tests {
         let program =
             crate::parse::parse(&allocator, "", source, SourceType::Module).expect("parses");
         let semantic = crate::parse::analyse("", &program).expect("analyses");
-        let mut tree = build::build(&program, &semantic);
+        let mut tree = build::build(&program, &semantic, false);
         modes::decide(&mut tree, false);
         let names = names::Names::new(source, &tree);
         assert_eq!(check(&code, &names, SourceType::Module), Ok(()));

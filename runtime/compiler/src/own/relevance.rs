@@ -488,7 +488,7 @@ mod tests {
         let kind = crate::SourceType::Module;
         let program = crate::parse::parse(&allocator, "", source, kind).expect("parses");
         let semantic = crate::parse::analyse("", &program).expect("analyses");
-        let mut tree = super::super::build::build(&program, &semantic);
+        let mut tree = super::super::build::build(&program, &semantic, false);
         let functions: Vec<_> = tree.vars.iter().map(|v| v.function).collect();
         super::super::modes::decide(&mut tree, false);
         choose(source, &mut tree, &functions);

@@ -66,6 +66,7 @@ impl<'a> Builder<'a> {
                         items.push(tree::Argument { spread, value });
                     }
                 }
+                items.extend(self.unknown_item(a.span.end));
                 Kind::Literal { items, countable: true }
             }
             Expression::ObjectExpression(o) => self.object(o),
@@ -179,7 +180,15 @@ impl<'a> Builder<'a> {
             };
             items.push(tree::Argument { spread, value });
         }
+        items.extend(self.unknown_item(o.span.end));
         Kind::Literal { items, countable }
+    }
+
+    /// One more element, of no text, that may be anything: it makes a literal counted.
+    fn unknown_item(&self, end: u32) -> Option<tree::Argument> {
+        let at = tree::Span { start: end - 1, end: end - 1 };
+        let value = Expr { span: at, kind: Kind::Global };
+        self.force.then_some(tree::Argument { spread: false, value })
     }
 
     pub(super) fn update(&mut self, u: &'a ast::UpdateExpression<'a>) -> Kind {

@@ -12,8 +12,8 @@ mod statements;
 
 use super::tree::{self, *};
 
-/// Converts a parsed and analysed program.
-pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) -> Tree {
+/// Converts a parsed and analysed program. `force`: no literal is plain, whatever it holds.
+pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, force: bool) -> Tree {
     let scoping = semantic.scoping();
     let vars = scoping
         .symbol_ids()
@@ -53,6 +53,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
     let mut builder = Builder {
         source: program.source_text,
         semantic,
+        force,
         tree: Tree { vars, ..Tree::default() },
         stack: vec![],
         loops: vec![0],
@@ -69,6 +70,8 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) ->
 struct Builder<'a> {
     source: &'a str,
     semantic: &'a Semantic<'a>,
+    /// Every literal is taken to hold something that needs counting.
+    force: bool,
     tree: Tree,
     stack: Vec<UnitId>,
     /// Loops around the current place, per open unit.
