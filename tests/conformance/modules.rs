@@ -109,7 +109,20 @@ pub(crate) fn import<'s>(
     let loaded = (|| {
         let module = load(scope, &target(&specifier, &from)?)?;
         module.instantiate_module(scope, resolve)?;
-        let evaluated = module.evaluate(scope)?.try_cast::<v8::Promise>().ok()?;
+        let evaluated = match module.get_status() {
+            // What imports itself goes on before it is done.
+            v8::ModuleStatus::Evaluating => {
+                let undefined = v8::undefined(scope);
+                resolver.resolve(scope, undefined.into());
+                resolver.get_promise(scope)
+            }
+            v8::ModuleStatus::Errored => {
+                let reason = module.get_exception();
+                scope.throw_exception(reason);
+                return None;
+            }
+            _ => module.evaluate(scope)?.try_cast::<v8::Promise>().ok()?,
+        };
         let find = |run: &mut Run| run.modules.iter().position(|m| m.1 == module);
         let place = v8::Number::new(scope, with_run(find)?? as f64);
         let namespace = v8::Function::builder(namespace).data(place.into()).build(scope)?;

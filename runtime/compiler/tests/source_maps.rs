@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use mlrun_compiler::{Options, SourceType, compile};
+use mlrun_compiler::{Compiled, Options, Ownership, SourceType, compile};
 
 /// Decoded segments: (line, column, source line, source column), 0-based, UTF-16.
 fn decode(mappings: &str) -> Vec<(u32, u32, u32, u32)> {
@@ -138,4 +138,48 @@ fn a_position_after_removed_types_is_exact() {
         let (line, column) = find(&compiled.code);
         assert_eq!(lookup(&map, line, column), Some(find(source)), "{word}");
     }
+}
+
+/// Goldens `own/NAME.map.txt`: each call of the runtime half in `NAME.out.js`, and the place of the
+/// source that caused it.
+#[test]
+fn inserted_code_maps_to_what_caused_it() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/own");
+    let update = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let mut failures = vec![];
+    for name in ["async", "chain", "classes", "exits", "loop"] {
+        let source = fs::read_to_string(dir.join(format!("{name}.js"))).expect("golden");
+        let options = Options { ownership: Ownership::Whole, ..Options::new(SourceType::Module) };
+        let compiled = compile(&format!("{name}.js"), &source, &options).expect("compiles");
+        let got = inserted(&source, &compiled);
+        let path = dir.join(format!("{name}.map.txt"));
+        if update {
+            fs::write(&path, &got).expect("golden output");
+        } else if fs::read_to_string(&path).ok().as_deref() != Some(got.as_str()) {
+            failures.push(format!("{}:\n{got}", path.display()));
+        }
+    }
+    assert!(failures.is_empty(), "differ (UPDATE_GOLDEN=1 rewrites):\n{}", failures.join("\n"));
+}
+
+/// Lines `LINE:COLUMN operation <- LINE:COLUMN text`.
+fn inserted(source: &str, compiled: &Compiled) -> String {
+    let map = compiled.source_map.as_deref().expect("has a map");
+    let map: serde_json::Value = serde_json::from_str(map).expect("map is JSON");
+    let map = decode(map["mappings"].as_str().expect("mappings"));
+    let rows = units(source);
+    let mut out = String::new();
+    for (line, text) in compiled.code.lines().enumerate() {
+        for (at, _) in text.match_indices("$own.") {
+            let rest = &text[at + 5..];
+            let operation = &rest[..rest.find('(').unwrap_or(rest.len())];
+            let (l, c) = lookup(&map, line as u32, at as u32).expect("mapped");
+            let cause = rows.get(l as usize).and_then(|row| row.get(c as usize..));
+            let cause = String::from_utf16_lossy(cause.unwrap_or_default());
+            let cause: String = cause.chars().take(24).collect();
+            out += &format!("{}:{} {operation} <- {}:{} {}\n", line + 1, at + 1, l + 1, c + 1, cause.trim_end());
+        }
+    }
+    assert!(!out.is_empty(), "nothing was inserted");
+    out
 }

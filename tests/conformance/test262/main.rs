@@ -38,8 +38,11 @@ fn main() -> ExitCode {
         None => "conformance/test262 (not run: TEST262 names no checkout)".to_owned(),
     };
     let ignored = suite.is_none();
-    let trial = Trial::test(title, move || Ok(run(&suite.unwrap_or_default())?));
-    libtest_mimic::run(&arguments, vec![trial.with_ignored_flag(ignored)]).exit_code()
+    let trials = vec![
+        Trial::test("conformance/test262/headers", || Ok(header::check()?)),
+        Trial::test(title, move || Ok(run(&suite.unwrap_or_default())?)).with_ignored_flag(ignored),
+    ];
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 fn run(root: &Path) -> Result<(), String> {
