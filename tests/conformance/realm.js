@@ -19,7 +19,7 @@
   if (own === undefined) return kept;
   const nothing = { has: () => false, get: () => undefined };
   own.configure({
-    is: () => false, shared: () => true, share() {}, retain() {}, release() {},
+    is: () => false, shared: () => true, share() {}, retain() {}, release() {}, drop: () => false,
     operations: nothing, lends: nothing, prototype: {}, isProxy: host.isProxy,
     born: undefined, dead: undefined, died: undefined,
     ...(force ? verify.watcher(host.report) : {}),
