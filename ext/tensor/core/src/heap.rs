@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::quick::Made;
 use crate::tensor::Tensor;
+use std::mem::MaybeUninit;
 
 const INDEX_BITS: u32 = 26;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
@@ -40,9 +41,67 @@ impl HeapId {
     }
 }
 
+/// A place for a tensor. By hand and not an `Option`, so that a tensor can be made in it.
 struct Slot {
     generation: u32,
-    tensor: Option<Tensor>,
+    live: bool,
+    /// Initialised while `live`.
+    tensor: MaybeUninit<Tensor>,
+}
+
+impl Slot {
+    fn empty() -> Slot {
+        Slot { generation: 1, live: false, tensor: MaybeUninit::uninit() }
+    }
+
+    #[inline]
+    fn get(&self, id: HeapId) -> Option<&Tensor> {
+        if !self.live || self.generation != id.generation() {
+            return None;
+        }
+        // SAFETY: `live` says that the tensor is there.
+        Some(unsafe { self.tensor.assume_init_ref() })
+    }
+
+    #[inline]
+    fn get_mut(&mut self, id: HeapId) -> Option<&mut Tensor> {
+        if !self.live || self.generation != id.generation() {
+            return None;
+        }
+        // SAFETY: `live` says that the tensor is there.
+        Some(unsafe { self.tensor.assume_init_mut() })
+    }
+
+    #[inline]
+    fn fill(&mut self, tensor: Tensor) {
+        self.clear();
+        self.tensor.write(tensor);
+        self.live = true;
+    }
+
+    /// Makes the result of a call whose first operand is `like`.
+    #[inline(always)]
+    fn make(&mut self, made: Made, like: &Tensor) {
+        self.clear();
+        // SAFETY: the slot was just emptied, so that nothing is overwritten, and `write` fills it.
+        unsafe { made.write(like, self.tensor.as_mut_ptr()) };
+        self.live = true;
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        if self.live {
+            self.live = false;
+            // SAFETY: the slot was live, and is not any more: this is the only drop.
+            unsafe { self.tensor.assume_init_drop() };
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.clear();
+    }
 }
 
 /// Who let go of a handle.
@@ -81,8 +140,8 @@ impl Heap {
     pub fn insert_made(&mut self, made: Made, like: HeapId) -> Result<HeapId> {
         let index = self.vacant()?;
         let both = self.slots.get_disjoint_mut([like.index(), index]);
-        let Ok([Slot { tensor: Some(like), .. }, slot]) = both else { return Err(disposed()) };
-        slot.tensor = Some(made.tensor(like));
+        let Ok([operand, slot]) = both else { return Err(disposed()) };
+        slot.make(made, operand.get(like).ok_or_else(disposed)?);
         self.live += 1;
         self.free.pop();
         Ok(HeapId::new(index as u32, slot.generation))
@@ -103,7 +162,7 @@ impl Heap {
         if index as u64 > INDEX_MASK {
             return Err(Error::argument("too many live tensors, expected at most 2^26"));
         }
-        self.slots.push(Slot { generation: 1, tensor: None });
+        self.slots.push(Slot::empty());
         self.free.push(index as u32);
         Ok(index)
     }
@@ -111,7 +170,7 @@ impl Heap {
     #[inline]
     fn fill(&mut self, index: usize, tensor: Tensor) -> HeapId {
         let slot = &mut self.slots[index];
-        slot.tensor = Some(tensor);
+        slot.fill(tensor);
         self.live += 1;
         self.free.pop();
         HeapId::new(index as u32, slot.generation)
@@ -119,10 +178,7 @@ impl Heap {
 
     #[inline]
     pub fn find(&self, id: HeapId) -> Option<&Tensor> {
-        match self.slots.get(id.index()) {
-            Some(slot) if slot.generation == id.generation() => slot.tensor.as_ref(),
-            _ => None,
-        }
+        self.slots.get(id.index())?.get(id)
     }
 
     #[inline]
@@ -131,11 +187,7 @@ impl Heap {
     }
 
     pub fn get_mut(&mut self, id: HeapId) -> Result<&mut Tensor> {
-        match self.slots.get_mut(id.index()) {
-            Some(slot) if slot.generation == id.generation() => slot.tensor.as_mut(),
-            _ => None,
-        }
-        .ok_or_else(disposed)
+        self.slots.get_mut(id.index()).and_then(|slot| slot.get_mut(id)).ok_or_else(disposed)
     }
 
     pub fn contains(&self, id: HeapId) -> bool {
@@ -146,16 +198,13 @@ impl Heap {
     #[inline]
     pub fn release(&mut self, id: HeapId, by: Releaser) -> bool {
         let Some(slot) = self.slots.get_mut(id.index()) else { return false };
-        if slot.generation != id.generation() {
-            return false;
-        }
-        let Some(tensor) = &slot.tensor else { return false };
+        let Some(tensor) = slot.get(id) else { return false };
         let entry = &mut self.released[by as usize];
         entry.tensors += 1;
         if tensor.storage.is_unique() {
             entry.bytes += tensor.storage.bytes() as u64;
         }
-        slot.tensor = None;
+        slot.clear();
         self.live -= 1;
         if slot.generation < MAX_GENERATION {
             slot.generation += 1;

@@ -88,6 +88,21 @@ pub fn show(shape: &[usize]) -> String {
 }
 
 impl Layout {
+    /// As `clone`, into a place where no layout is.
+    ///
+    /// # Safety
+    /// `to` is a place for a layout; one that is there already is forgotten.
+    #[inline(always)]
+    pub unsafe fn clone_to(&self, to: *mut Layout) {
+        if self.shape.spilled() || self.strides.spilled() {
+            // SAFETY: the caller vouches for the place.
+            return unsafe { to.write(self.clone_large()) };
+        }
+        // SAFETY: as above, and as in `clone` the bits are a layout of their own; a place without
+        // a layout is not the one of this layout.
+        unsafe { std::ptr::copy_nonoverlapping(self, to, 1) };
+    }
+
     #[cold]
     fn clone_large(&self) -> Layout {
         Layout {

@@ -8,13 +8,13 @@ use crate::backend::{Backend, KernelId, TinyKernel};
 use crate::dtype::{DType, Scalar};
 use crate::engine::{Arg, Engine};
 use crate::error::Result;
-use crate::layout::Layout;
 use crate::storage::Storage;
 use crate::sym;
 use crate::table::{Op, Rule};
-use crate::tape::{self, Edge};
+use crate::tape::{self, Edge, Node};
 use crate::tensor::Tensor;
 use std::mem::MaybeUninit;
+use std::rc::Rc;
 
 /// Largest number of elements that takes the short way.
 const MOST: usize = 1024;
@@ -28,21 +28,44 @@ pub struct Quick {
 
 /// A result of the short way. It becomes a tensor where it is going to stay: to move a tensor costs
 /// as much as to add a few numbers.
-#[derive(Debug)]
 pub struct Made {
     pub storage: Storage,
-    pub edge: Edge,
+    /// What the tape recorded.
+    pub node: Option<Rc<Node>>,
 }
 
 impl Made {
     /// The result as a tensor, laid out as `like`, the call's first operand.
-    #[inline(always)]
     pub fn tensor(self, like: &Tensor) -> Tensor {
-        let Made { storage, edge } = self;
-        // Contiguous, as the operand is; where that has the odd stride of an extent of 1, so has
-        // the result.
-        let layout = Layout { offset: 0, ..like.layout.clone() };
-        Tensor { storage, layout, dtype: like.dtype, edge, is_view: false, history: 0 }
+        let mut place = MaybeUninit::uninit();
+        // SAFETY: the place is for one tensor, and `write` fills it.
+        unsafe {
+            self.write(like, place.as_mut_ptr());
+            place.assume_init()
+        }
+    }
+
+    /// As [`Made::tensor`], field by field where the tensor is going to stay: what goes through
+    /// memory in between is read while it is still being written.
+    ///
+    /// # Safety
+    /// `to` is a place for a tensor; one that is there already is forgotten.
+    #[inline(always)]
+    pub unsafe fn write(self, like: &Tensor, to: *mut Tensor) {
+        let Made { storage, node } = self;
+        let edge = node.map_or(Edge::None, |node| Edge::Node(node, 0));
+        // SAFETY: the caller's place has room for each field; all of them are written here.
+        unsafe {
+            (&raw mut (*to).storage).write(storage);
+            // Contiguous, as the operand is; where that has the odd stride of an extent of 1, so
+            // has the result.
+            like.layout.clone_to(&raw mut (*to).layout);
+            (&raw mut (*to).layout.offset).write(0);
+            (&raw mut (*to).dtype).write(like.dtype);
+            (&raw mut (*to).edge).write(edge);
+            (&raw mut (*to).is_view).write(false);
+            (&raw mut (*to).history).write(0);
+        }
     }
 }
 
@@ -148,12 +171,12 @@ impl Engine {
         out: Result<Storage>,
     ) -> Result<Made> {
         let storage = out.map_err(|e| e.in_op(op.name()))?;
-        let edge = if tape::wants_any(args) {
+        let node = if tape::wants_any(args) {
             tape::record_like(self, op, args, like, &storage)
         } else {
-            Edge::None
+            None
         };
-        Ok(Made { storage, edge })
+        Ok(Made { storage, node })
     }
 
     #[inline(always)]

@@ -286,18 +286,24 @@ pub fn record(engine: &Engine, op: Op, args: &[Arg], attrs: &Attrs, outputs: &mu
 }
 
 /// As [`record`] for an elementwise float row without attributes whose output is `made`, laid out
-/// as `like`, one of `args`, from the first byte on. Gives the output's edge.
+/// as `like`, one of `args`, from the first byte on. Gives the output's node.
 #[inline]
-pub fn record_like(engine: &Engine, op: Op, args: &[Arg], like: &Tensor, made: &Storage) -> Edge {
+pub fn record_like(
+    engine: &Engine,
+    op: Op,
+    args: &[Arg],
+    like: &Tensor,
+    made: &Storage,
+) -> Option<Rc<Node>> {
     if matches!(op.def().vjp, Vjp::None(_) | Vjp::OfParts) {
-        return Edge::None;
+        return None;
     }
     if !engine.grad_enabled() {
         engine.skip();
-        return Edge::None;
+        return None;
     }
     let mut node = blank();
-    let Some(at) = Rc::get_mut(&mut node) else { return Edge::None };
+    let at = Rc::get_mut(&mut node)?;
     let reads = reads(op, args);
     at.seq = engine.next_seq();
     at.kind = Kind::Op(op, None);
@@ -315,7 +321,7 @@ pub fn record_like(engine: &Engine, op: Op, args: &[Arg], like: &Tensor, made: &
     }
     at.saved = RefCell::new(Some(saved));
     at.outputs.push(TensorMeta::of(like));
-    Edge::Node(node, 0)
+    Some(node)
 }
 
 /// Records a user-defined step from `args` to `outputs`, which keeps `saved` for its turn.
