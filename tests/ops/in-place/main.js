@@ -125,3 +125,39 @@ attempt("expanded", () => ones([1]).expand([4]).add_(1));
 console.log("-- shape and dtype stay");
 attempt("shape", () => exp().add_(ones([3, 2])));
 attempt("dtype", () => tensor([1, 2], { dtype: "int32" }).add_(0.5));
+
+console.log("-- programs beside their twins without in-place ops");
+// Small numbers that repeat, so that both sides compute exactly.
+let state = 7;
+const draw = (n) => (state = (state * 48271) % 2147483647) % n;
+const OPS = ["add", "sub", "mul"];
+const outcome = { equal: 0, refused: 0, different: 0 };
+for (let program = 0; program < 400; program++) {
+  const leaves = [tensor([1, -2]).requiresGrad_(), tensor([2, 1]).requiresGrad_()];
+  const twins = [tensor([1, -2]).requiresGrad_(), tensor([2, 1]).requiresGrad_()];
+  const own = [leaves[0].mul(1), leaves[1].mul(1), zeros([2])];
+  const twin = [twins[0].mul(1), twins[1].mul(1), zeros([2])];
+  for (let step = 0; step < 6; step++) {
+    const i = draw(3), j = draw(3), op = OPS[draw(3)], kind = draw(4);
+    if (kind === 0) {
+      own[i] = own[i][op](own[j]);
+      twin[i] = twin[i][op](twin[j]);
+    } else if (kind === 1) {
+      own[i].copy_(own[j]);
+      twin[i] = twin[j].add(twin[i].mul(0));
+    } else {
+      own[i][`${op}_`](own[j]);
+      twin[i] = twin[i][op](twin[j]);
+    }
+  }
+  const at = draw(2), values = show(own[at]) === show(twin[at]);
+  twin[at].sum().backward();
+  try {
+    own[at].sum().backward();
+    const same = leaves.every((leaf, k) => show(leaf.grad ?? zeros([2])) === show(twins[k].grad ?? zeros([2])));
+    outcome[same && values ? "equal" : "different"]++;
+  } catch (e) {
+    outcome[values && e.message.includes("was changed in place after") ? "refused" : "different"]++;
+  }
+}
+console.log(outcome);
