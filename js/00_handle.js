@@ -105,7 +105,11 @@ let disposed = 0;
 const SHARED = 2 ** 29;
 
 export let idOf, isTensor;
-let shapeOf, dtypeOf, metaOf, counting;
+let shapeOf, dtypeOf, metaOf, counting, spent;
+
+// Ids of the receiver and the operand whose handles the next op may end. An id never names another
+// tensor, so one that was left lying by mistake fits nothing.
+const offered = new Float64Array(2);
 
 export class Tensor {
   #id;
@@ -127,10 +131,13 @@ export class Tensor {
       return t.#id;
     };
     isTensor = (t) => typeof t === "object" && t !== null && #id in t;
+    spent = (t) => {
+      t.#id = verifier === null ? 0 : verifier.released(t);
+    };
     const free = (t) => {
       const id = t.#id;
       if (id <= 0) return;
-      t.#id = verifier === null ? 0 : verifier.released(t);
+      spent(t);
       op_tensor_release(id, 0);
     };
     counting = {
@@ -145,6 +152,10 @@ export class Tensor {
       },
       release: (t) => {
         if (--t.#rc <= 0) free(t);
+      },
+      offer: (a, b, which) => {
+        if ((which & 1) !== 0 && isTensor(a) && a.#rc === 1) offered[0] = a.#id;
+        if ((which & 2) !== 0 && isTensor(b) && b.#rc === 1) offered[1] = b.#id;
       },
       drop: (t) => {
         if (typeof t !== "object" || t === null || !(#rc in t)) return false;
@@ -350,39 +361,53 @@ export function afterCollection(error, again) {
 
 // No closures in these: one that is made on a rare path would cost every call a context.
 
+// What a call ends (`ends`), it ends only if it succeeds.
+
 export function unary(row, t) {
+  const a = idOf(t);
+  const ends = offered[0] === a ? 1 : 0;
+  offered[0] = offered[1] = 0;
   let id;
   try {
-    id = op_tensor_unary(row, idOf(t), 0);
+    id = op_tensor_unary(row, a, ends);
   } catch (e) {
-    id = unaryAgain(e, row, t);
+    id = unaryAgain(e, row, a, ends);
   }
+  if (ends !== 0) spent(t);
   return make(id);
 }
 
 export function binary(row, name, t, other) {
+  const a = idOf(t);
+  let ends = offered[0] === a ? 1 : 0;
+  const second = offered[1];
+  offered[0] = offered[1] = 0;
   let id;
   if (typeof other === "number") {
     try {
-      id = op_tensor_binary_scalar(row, idOf(t), other, 0);
+      id = op_tensor_binary_scalar(row, a, other, ends);
     } catch (e) {
-      id = scalarAgain(e, row, t, other);
+      id = scalarAgain(e, row, a, other, ends);
     }
   } else if (isTensor(other)) {
+    const b = idOf(other);
+    if (second === b) ends |= 2;
     try {
-      id = op_tensor_binary(row, idOf(t), idOf(other), 0);
+      id = op_tensor_binary(row, a, b, ends);
     } catch (e) {
-      id = binaryAgain(e, row, t, other);
+      id = binaryAgain(e, row, a, b, ends);
     }
+    if (ends > 1) spent(other);
   } else {
     return binaryOther(row, name, t, other);
   }
+  if ((ends & 1) !== 0) spent(t);
   return make(id);
 }
 
-const unaryAgain = (e, row, t) => afterCollection(e, () => op_tensor_unary(row, idOf(t), 0));
-const scalarAgain = (e, row, t, other) => afterCollection(e, () => op_tensor_binary_scalar(row, idOf(t), other, 0));
-const binaryAgain = (e, row, t, other) => afterCollection(e, () => op_tensor_binary(row, idOf(t), idOf(other), 0));
+const unaryAgain = (e, row, a, ends) => afterCollection(e, () => op_tensor_unary(row, a, ends));
+const scalarAgain = (e, row, a, x, ends) => afterCollection(e, () => op_tensor_binary_scalar(row, a, x, ends));
+const binaryAgain = (e, row, a, b, ends) => afterCollection(e, () => op_tensor_binary(row, a, b, ends));
 const binaryOther = (row, name, t, other) =>
   withOperand(name, other, (id) => make(op_tensor_binary(row, idOf(t), id, 0)));
 
@@ -667,10 +692,13 @@ export function tidy(fn) {
 // ---- The ownership pass.
 
 const operations = new SafeSet();
+const endings = new SafeSet();
 
-/** `addMethods` for methods that follow the protocol without being compiled. */
+/** `addMethods` for methods that follow the protocol without being compiled: one call of `unary`,
+ * `binary` or `inPlace` each. The first two may end operands. */
 export function addOperations(methods) {
   addMethods(methods);
+  for (const key of Reflect.ownKeys(methods)) if (key[key.length - 1] !== "_") endings.add(methods[key]);
   for (const key of Reflect.ownKeys(methods)) {
     const { value, get, set } = Object.getOwnPropertyDescriptor(Tensor.prototype, key);
     for (const f of [value, get, set]) if (typeof f === "function") operations.add(f);
@@ -701,6 +729,7 @@ let modules = [];
 const hooks = {
   ...counting,
   operations,
+  endings,
   lends,
   prototype: Tensor.prototype,
   ours: (f) => op_own_is(f),

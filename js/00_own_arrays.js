@@ -4,11 +4,11 @@
 // array, and its callback compiled; everything else shares what it gets.
 
 import {
-  A, SafeMap, SafeSet, apply, compiled, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
+  A, SafeMap, SafeSet, apply, compiled, ends, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
   setPrototypeOf, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  Stamp, adopt, claimed, counted, counts, hold, lit, register, release, unclaimable,
+  Stamp, adopt, claimed, counted, counts, hold, lit, offer, register, release, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { fetched, unknown } from "ext:mlrun_tensor/00_own_calls.js";
 import { taken } from "ext:mlrun_tensor/00_own_places.js";
@@ -168,6 +168,11 @@ function askedOn(f, last, text, receiver, a) {
   return apply(fetched, undefined, arguments);
 }
 
+/** `askOn` for an operation that is the last use of `which` of its operands: see `offer`. */
+export function askLast(f, last, which, text, receiver) {
+  return ends(f) ? (offer(receiver, last, which), last) : askOn(f, last, text, receiver);
+}
+
 const seen = new SafeSet([
   A.push, A.unshift, A.includes, A.indexOf, A.forEach, A.some, A.every, A.findIndex,
 ]);
@@ -184,6 +189,11 @@ function askedSeen(f, last, text, receiver) {
 /** `askOn` for a call without operands. */
 export function fnOn(f, text, receiver) {
   return follows(f) ? f : askedFn(f, text, receiver);
+}
+
+/** `fnOn` for an operation that is the last use of its receiver. */
+export function fnLast(f, text, receiver) {
+  return ends(f) ? (offer(receiver, undefined, 1), f) : fnOn(f, text, receiver);
 }
 
 function askedFn(f, text, receiver) {

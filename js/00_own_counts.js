@@ -11,6 +11,7 @@ import {
 
 export let counts;
 let dropHandle;
+let offerHandles;
 export let register;
 // Containers that are in flight with the register's value; until it is claimed they give up nothing.
 let lifted;
@@ -18,12 +19,13 @@ let lifted;
 /**
  * `is(v)`: v is a live or released handle. `shared(v)`, `share(v)`: its sticky flag. `retain(v)`;
  * `release(v)`: one count less, frees at zero; `drop(v)`: the same for any value, false if it is no
- * handle, nothing happens to a shared one. `operations`: functions of the library that follow
+ * handle, nothing happens to a shared one; `offer(a, b, which)`: see below. `operations`: functions of the library that follow
  * the protocol.
  */
 export function configure(hooks) {
   counts = hooks;
   dropHandle = hooks.drop;
+  offerHandles = hooks.offer;
   recognise(hooks);
 }
 
@@ -226,6 +228,15 @@ export function drop(v) {
 // Apart from `drop`, which is short enough to be compiled in place.
 function dropped(v) {
   if (!dropHandle(v) && counted(v)) release(v);
+}
+
+/**
+ * The operation that is called next may end the count of its receiver `a` (`which` & 1) and of its
+ * operand `b` (2), which slots hold that are dropped right after it: it can then write into their
+ * memory. Whether it does, one place in the heap decides; if it throws, nothing has happened.
+ */
+export function offer(a, b, which) {
+  offerHandles(a, b, which);
 }
 
 /** Replaces a slot's value: `slot = put(value, slot)`. */

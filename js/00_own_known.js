@@ -37,6 +37,8 @@ const UNKNOWN = 0;
 const FOLLOWS = 1;
 /** It takes a token when it is entered. */
 export const TAKES = 2;
+/** An operation that may end operands which are offered to it. */
+const ENDS = 3;
 /** A class that hands the arguments of `new` on to its parent. */
 export const FORWARDS = -1;
 /** It takes a token whenever it is resumed. */
@@ -44,7 +46,8 @@ const YIELDS = -2;
 
 let counts;
 
-/** `operations`: functions of the library that follow the protocol; `ours(f)`, `module(f)`: whether
+/** `operations`: functions of the library that follow the protocol; `endings`: those of them that take
+ * first thing what `offer` left, if they are a method of the receiver; `ours(f)`, `module(f)`: whether
  * the script of `f` is one that a compiled module has named, and that it is. */
 export function recognise(hooks) {
   counts = hooks;
@@ -59,6 +62,7 @@ export function compiled(f) {
 
 /** Of a script that the pass compiled, the mark at the end of a function is the compiler's. */
 function examined(f) {
+  if (counts.endings?.has(f)) return ENDS;
   if (counts.operations.has(f)) return FOLLOWS;
   if (counts.ours !== undefined && !counts.ours(f)) return UNKNOWN;
   const text = apply(toText, f, []);
@@ -100,9 +104,12 @@ class Known extends Given {
   static follows(f) {
     return typeof f === "function" && #answer in f && f.#answer > UNKNOWN;
   }
+  static ends(f) {
+    return typeof f === "function" && #answer in f && f.#answer === ENDS;
+  }
 }
 /** Short enough to be compiled in place: if true, `compiled(f)`. */
-export const { follows } = Known;
+export const { follows, ends } = Known;
 const frozen = new SafeWeakMap();
 
 /** The answer about a function, found once for each. */

@@ -13,5 +13,5 @@ export {
   askGen, askGenFetched, claim, done, drive, enter, fnGen, ownGen, pass, resume, resumed, ticket, ticketFor,
   token, yielded,
 } from "ext:mlrun_tensor/00_own_steps.js";
-export { askOn, askSeen, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
+export { askLast, askOn, askSeen, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
 export { ask, askFetched, call, fn, ignore, own, tail, view } from "ext:mlrun_tensor/00_own_calls.js";

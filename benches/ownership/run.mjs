@@ -21,7 +21,7 @@ class Handle {
   static is = (v) => #id in v;
   static drop = (v) => typeof v === "object" && v !== null && #id in v;
 }
-configure({ is: Handle.is, shared: () => false, share() {}, retain() {}, release() {}, drop: Handle.drop, operations: new Set(), isProxy: () => false });
+configure({ is: Handle.is, shared: () => false, share() {}, retain() {}, release() {}, drop: Handle.drop, offer() {}, operations: new Set(), isProxy: () => false });
 
 const dir = resolve(process.argv[2]);
 writeFileSync(`${dir}/package.json`, '{"type":"module"}');

@@ -15,6 +15,7 @@ class Tensor {
   #rc = 1;
   #shared = false;
   #gone = false;
+  #ended = false;
   #shape;
   #data;
   constructor(shape, data) {
@@ -41,8 +42,25 @@ class Tensor {
   }
   static drop(v) {
     if (typeof v !== "object" || v === null || !(#rc in v)) return false;
-    if (!v.#shared) Tensor.release(v);
+    if (v.#ended) v.#ended = false;
+    else if (!v.#shared) Tensor.release(v);
     return true;
+  }
+  /** Operands that the next operation may end. */
+  static #offered = [];
+  static offer(a, b, which) {
+    const fits = (v, bit) => which & bit && typeof v === "object" && v !== null && #rc in v && v.#rc === 1 && !v.#shared;
+    Tensor.#offered = [fits(a, 1) ? a : undefined, fits(b, 2) ? b : undefined];
+  }
+  static taken() {
+    const offered = Tensor.#offered;
+    Tensor.#offered = [];
+    return offered;
+  }
+  /** Ended by an operation: the slot that held it is still to be dropped, once. */
+  static end(v) {
+    Tensor.release(v);
+    v.#ended = true;
   }
   static data(v) {
     if (v.#gone) violate("used", v);
@@ -134,8 +152,17 @@ function rowData(a, i) {
 }
 
 const follows = new Set();
+const endings = new Set();
+const elementwise = ["add", "sub", "mul", "div", "neg", "exp", "log", "relu", "tanh", "square", "abs"];
 for (const [name, f] of Object.entries(operations)) {
-  const method = { [name](...args) { return given(f(this, ...args)); } }[name];
+  const method = { [name](...args) {
+    const [a, b] = Tensor.taken();
+    const result = given(f(this, ...args));
+    if (a !== undefined && a === this) Tensor.end(a);
+    if (b !== undefined && b === args[0] && a !== b) Tensor.end(b);
+    return result;
+  } }[name];
+  if (elementwise.includes(name)) endings.add(method);
   Object.defineProperty(Tensor.prototype, name, { value: method, writable: true, configurable: true });
   follows.add(method);
 }
@@ -223,7 +250,7 @@ function died(container) {
 
 configure({
   dead: (what) => violate(`container ${what}`), died,
-  is: Tensor.is, shared: Tensor.isShared, share: Tensor.share, retain: Tensor.retain, release: Tensor.release, drop: Tensor.drop,
+  is: Tensor.is, shared: Tensor.isShared, share: Tensor.share, retain: Tensor.retain, release: Tensor.release, drop: Tensor.drop, offer: Tensor.offer,
   prototype: Tensor.prototype,
-  operations: follows, lends, isProxy: types.isProxy,
+  operations: follows, endings, lends, isProxy: types.isProxy,
 });

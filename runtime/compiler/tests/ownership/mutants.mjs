@@ -46,6 +46,7 @@ export const mutants = {
   "bound elements are not retained": { emitted: [[/\$own\.put\(\$own\.hold\((\w+)\), \$0\1\);/g, "$own.put($1, $0$1);"]] },
   "shared variables are not shared": { emitted: [[/ = \$own\.share\(/g, " = ("]] },
   "instances that closures keep are given up": { emitted: [[/\$own\.hold\(this\);/g, ""]] },
+  "operations end what others hold": { emitted: [[/\$own\.askOn\((\$\d+_), ([\w.$]+), ("[^"]*"), (\w+)\)/g, "$own.askLast($1, $2, 1, $3, $4)"]] },
   "a finally gives up what is returned": { emitted: [[/\$own\.again\(/g, "$own.drop("]] },
   "a field's first value has no count": { emitted: [[/\$own\.field\(\$own\.lend\((\w+)\)\)/g, "$1"]] },
   "any generator is driven": { runtime: [["if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {", "if (untouched(v) !== undefined) {"]] },

@@ -9,7 +9,57 @@ use crate::own::tree::*;
 
 /// The question about a callee: what asks, and what an error calls the callee. Text that comes after
 /// the last operand, so that the short answer needs only two.
-pub(super) struct Ask(pub &'static str, pub Option<String>);
+#[derive(Default)]
+pub(super) struct Ask {
+    pub name: &'static str,
+    pub text: Option<String>,
+    /// Of an operation that may end its operands: the receiver's slot, and what was pending before.
+    pub last: Option<(Option<String>, Mark)>,
+}
+
+/// Operations that may end an operand whose last use they are, and write into its memory.
+const ENDING: &[&str] = &[
+    "abs",
+    "acos",
+    "add",
+    "asin",
+    "atan",
+    "atan2",
+    "ceil",
+    "cos",
+    "cosh",
+    "div",
+    "erf",
+    "exp",
+    "expm1",
+    "floor",
+    "floorDivide",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "maximum",
+    "minimum",
+    "mul",
+    "neg",
+    "pow",
+    "reciprocal",
+    "relu",
+    "remainder",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "sub",
+    "tan",
+    "tanh",
+    "trunc",
+];
 
 impl<'t> Inserter<'t> {
     pub(super) fn call(&mut self, e: &'t Expr, call: &'t Call, result: Result_) {
@@ -156,10 +206,12 @@ impl<'t> Inserter<'t> {
         let count = call.args.len();
         let n = self.next();
         let mut check = !named.is_empty();
+        let mut last_slot = None;
         for (i, a) in call.args.iter().enumerate() {
             let operand =
                 if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
             check |= operand.check;
+            last_slot = operand.slot;
             if i + 1 < count
                 && operand.check
                 && let Some(text) = operand.text
@@ -171,9 +223,17 @@ impl<'t> Inserter<'t> {
         let ticket = self.tickets.last().cloned().flatten();
         if let Some(last) = call.args.last() {
             let (mut pre, mut post) = (String::new(), String::new());
-            if (check || always) && !ask.0.is_empty() {
-                pre = format!("{}({function}, ", self.own(ask.0));
-                post.extend(ask.1.iter().chain(&named).map(|t| format!(", {t}")));
+            let ends = ask.last.as_ref().map_or(0, |(receiver, mark)| {
+                self.ends(receiver.as_ref(), *mark) + 2 * self.ends(last_slot.as_ref(), *mark)
+            });
+            let (name, ends) = match ends {
+                0 => (ask.name, None),
+                _ => ("askLast", Some(ends.to_string())),
+            };
+            if (check || always) && !name.is_empty() {
+                pre = format!("{}({function}, ", self.own(name));
+                let details = ends.iter().chain(&ask.text).chain(&named);
+                post.extend(details.map(|t| format!(", {t}")));
                 post.push(')');
             }
             if let Some((confined, slots)) = escaping {
@@ -190,6 +250,14 @@ impl<'t> Inserter<'t> {
         }
     }
 
+    /// 1 if the present call, before which there was `mark`, is the last use of a slot.
+    fn ends(&self, slot: Option<&String>, mark: Mark) -> u8 {
+        slot.is_some_and(|s| {
+            self.pending[mark.pending..].contains(s) && !self.busy[..mark.busy].contains(s)
+        })
+        .into()
+    }
+
     /// `...xs`: elements are held by a list of their own.
     pub(super) fn spread_argument(&mut self, e: &'t Expr) -> Operand {
         if e.is_plain(&self.tree.vars) {
@@ -201,7 +269,7 @@ impl<'t> Inserter<'t> {
         let _ = self.held(e);
         let pre = format!("{} = {}(", list.name, self.own("list"));
         self.wrap(n, e.span, &pre, ")");
-        Operand { text: Some(list.name), check: true }
+        Operand { text: Some(list.name), check: true, slot: None }
     }
 
     /// Slots of variables that closures among the operands capture, if those are confined only
@@ -252,7 +320,7 @@ impl<'t> Inserter<'t> {
             (false, true) => "askGen",
             (false, false) => "ask",
         };
-        self.arguments(call, name, &Ask(ask, None), vec![], false);
+        self.arguments(call, name, &Ask { name: ask, ..Ask::default() }, vec![], false);
         name.to_owned()
     }
 
@@ -282,8 +350,10 @@ impl<'t> Inserter<'t> {
         }
         let function = self.raw();
         let m = self.next();
+        let mark = self.mark();
+        let ending = !self.drives && member.name.as_deref().is_some_and(|n| ENDING.contains(&n));
         let operand = if member.is_super {
-            Operand { text: Some("this".into()), check: false }
+            Operand { text: Some("this".into()), ..Operand::default() }
         } else {
             self.held(&member.object)
         };
@@ -302,8 +372,10 @@ impl<'t> Inserter<'t> {
         let text = quote(&call.text);
         let named = if operand.check { vec![receiver.clone()] } else { vec![] };
         if call.args.is_empty() {
+            let ends = ending && self.ends(operand.slot.as_ref(), mark) == 1;
             let fetched = self.own(match operand.check && claims {
                 _ if self.drives => "fnGen",
+                true if ends => "fnLast",
                 true => "fnOn",
                 false => "fn",
             });
@@ -322,7 +394,10 @@ impl<'t> Inserter<'t> {
                 (false, true) => "askSeen",
                 (false, false) => "askFetched",
             };
-            self.arguments(call, &function, &Ask(ask, Some(text)), named, true);
+            let may_end = known && ending && call.args.len() == 1 && !call.args[0].spread;
+            let last = may_end.then_some((operand.slot, mark));
+            let ask = Ask { name: ask, text: Some(text), last };
+            self.arguments(call, &function, &ask, named, true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
@@ -364,7 +439,8 @@ impl<'t> Inserter<'t> {
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         } else {
             let ask = if self.drives { "askGenFetched" } else { "askFetched" };
-            self.arguments(call, &function, &Ask(ask, Some(text)), vec![], true);
+            let ask = Ask { name: ask, text: Some(text), last: None };
+            self.arguments(call, &function, &ask, vec![], true);
             let fetch = format!("{}({function} = ", self.own("call"));
             self.edits.replace(call.open, call.open + 1, ", void 0, ");
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);

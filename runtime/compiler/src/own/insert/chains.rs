@@ -108,7 +108,8 @@ impl<'t> Inserter<'t> {
             self.edits.replace(call.open, call.open + 1, format!(", {text}{known}), {receiver}"));
         } else {
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
-            self.arguments(call, &function, &Ask("askFetched", Some(text)), named, true);
+            let ask = Ask { name: "askFetched", text: Some(text), last: None };
+            self.arguments(call, &function, &ask, named, true);
         }
         let drops = match &result {
             Result_::Into(slot) => self.flush(mark, slot),

@@ -43,7 +43,8 @@ impl<'t> Inserter<'t> {
                 // The token is made when all operands are there.
                 let end = format!(", {token} = {birth}({function}, {text}))");
                 self.wrap_from(m, last.value.span, &format!("{first}("), &end, e.span.start);
-                self.arguments(call, &function, &Ask("ask", None), vec![], true);
+                let ask = Ask { name: "ask", ..Ask::default() };
+                self.arguments(call, &function, &ask, vec![], true);
             }
         }
         self.tickets.pop();

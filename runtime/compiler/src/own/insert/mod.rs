@@ -140,6 +140,8 @@ struct Slot {
 struct Operand {
     text: Option<String>,
     check: bool,
+    /// The slot that holds it.
+    slot: Option<String>,
 }
 
 /// A point in emission: what is pending or in use since then belongs to one consumer.

@@ -97,7 +97,7 @@ impl<'t> Inserter<'t> {
     /// A read of a variable as an operand.
     pub(super) fn read(&mut self, e: &'t Expr, sym: Sym) -> Operand {
         let var = self.var(sym);
-        let named = |check| Operand { text: Some(var.name.clone()), check };
+        let named = |check| Operand { text: Some(var.name.clone()), check, slot: None };
         match var.mode {
             Mode::Shared { .. } if var.imported => named(true),
             Mode::Plain | Mode::Shared { .. } => Operand::default(),
@@ -106,14 +106,14 @@ impl<'t> Inserter<'t> {
                 let slot = self.slot_of(sym);
                 self.busy.push(slot.clone());
                 if self.live.last.contains(&e.span.start) {
-                    self.pending.push(slot);
+                    self.pending.push(slot.clone());
                 }
-                named(true)
+                Operand { slot: Some(slot), ..named(true) }
             }
             Mode::Slot { .. } | Mode::Cell => {
                 let slot = self.temp();
                 self.own_into(e, &slot);
-                Operand { text: Some(slot.name), check: true }
+                Operand { text: Some(slot.name.clone()), check: true, slot: Some(slot.name) }
             }
         }
     }
@@ -126,7 +126,7 @@ impl<'t> Inserter<'t> {
         }
         match &e.kind {
             Kind::Read(sym) => self.read(e, *sym),
-            Kind::This => Operand { text: Some("this".to_owned()), check: true },
+            Kind::This => Operand { text: Some("this".to_owned()), check: true, slot: None },
             Kind::Paren(inner) => self.held(inner),
             Kind::Call(_)
             | Kind::Conditional(_)
@@ -159,7 +159,7 @@ impl<'t> Inserter<'t> {
         let own = self.pending.pop().unwrap_or_default();
         self.own_into(e, &slot);
         self.pending.insert(mark, own);
-        Operand { text: Some(slot.name), check: true }
+        Operand { text: Some(slot.name.clone()), check: true, slot: Some(slot.name) }
     }
 
     /// Emits an expression so that its value, with one count, ends up in a slot too.
