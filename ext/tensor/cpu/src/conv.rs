@@ -1,10 +1,12 @@
-//! Convolutions as matrix products with the image's windows laid out as columns ("im2col").
+//! Convolutions as matrix products with the image's windows laid out as columns ("im2col"),
+//! unless [`crate::conv_windows`] can read the windows in place.
 //!
 //! A block of output rows at a time, so that its columns stay in the second cache. Images and
 //! groups are shared out among threads; where there are fewer of them, the products are split
 //! within. Invariant: blocks and the parts of a weight gradient follow from shapes alone, so the
 //! thread count never changes a result.
 
+use crate::conv_windows;
 use crate::dense::Number;
 use crate::gemm::{Mat, MatMut, Shape, gemm};
 use crate::isa::{Isa, Kernel, dispatch};
@@ -39,21 +41,21 @@ pub struct Geometry {
 
 impl Geometry {
     /// Rows of a matrix of columns: one for each weight of an output channel.
-    fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.c / self.groups * self.kernel[0] * self.kernel[1]
     }
-    fn outputs(&self) -> usize {
+    pub(crate) fn outputs(&self) -> usize {
         self.o / self.groups
     }
-    fn pixels(&self) -> usize {
+    pub(crate) fn pixels(&self) -> usize {
         self.out[0] * self.out[1]
     }
     /// Numbers of one group of one image.
-    fn plane(&self) -> usize {
+    pub(crate) fn plane(&self) -> usize {
         self.c / self.groups * self.image[0] * self.image[1]
     }
     /// The image is its own matrix of columns.
-    fn pointwise(&self) -> bool {
+    pub(crate) fn pointwise(&self) -> bool {
         self.kernel == [1, 1] && self.stride == [1, 1] && self.padding == [0, 0]
     }
     /// Output rows of a block.
@@ -66,7 +68,7 @@ impl Geometry {
         fits.max(64usize.div_ceil(width)).clamp(1, self.out[0].max(1))
     }
     /// Image rows that `rows` output rows meet.
-    fn strip_height(&self, rows: usize) -> usize {
+    pub(crate) fn strip_height(&self, rows: usize) -> usize {
         (rows.max(1) - 1) * self.stride[0] + (self.kernel[0] - 1) * self.dilation[0] + 1
     }
     /// Numbers of a strip and of the columns of a block, with what copies may touch behind them.
@@ -83,13 +85,13 @@ impl Geometry {
 
 /// The image rows that a block of output rows meets, with their padding: no window of it reaches
 /// outside, so the loops over columns have no edges.
-struct Strip<T> {
-    g: Geometry,
-    image: *mut T,
-    strip: *mut T,
-    rows: Range<usize>,
+pub(crate) struct Strip<T> {
+    pub g: Geometry,
+    pub image: *mut T,
+    pub strip: *mut T,
+    pub rows: Range<usize>,
     /// Adds the strip to the image instead of reading it from there.
-    back: bool,
+    pub back: bool,
 }
 
 impl<T: Number> Kernel for Strip<T> {
@@ -166,7 +168,7 @@ impl<T: Number> Kernel for Columns<T> {
 }
 
 /// Numbers behind strip and columns that copies in whole vectors may touch.
-const SLACK: usize = 16;
+pub(crate) const SLACK: usize = 16;
 
 /// # Safety
 /// Both cover `n` numbers rounded up to whole `N`.
@@ -242,6 +244,10 @@ pub unsafe fn forward<T: Number>(
     bias: Option<*const T>,
     y: *mut T,
 ) -> Result<(), NoScratch> {
+    if g.in_windows() {
+        // SAFETY: passed on to the caller.
+        return unsafe { conv_windows::forward(threads, g, x, weight, bias, y) };
+    }
     let (k, og, pixels) = (g.depth(), g.outputs(), g.pixels());
     let (x, weight, bias, y) = (
         SyncPtr(x.cast_mut()),
@@ -315,6 +321,10 @@ pub unsafe fn input<T: Number>(
     weight: *const T,
     gx: *mut T,
 ) -> Result<(), NoScratch> {
+    // SAFETY: passed on to the caller.
+    if unsafe { conv_windows::input(threads, g, gy, weight, gx)? } {
+        return Ok(());
+    }
     let (k, og, pixels) = (g.depth(), g.outputs(), g.pixels());
     let (gy, weight, gx) = (SyncPtr(gy.cast_mut()), SyncPtr(weight.cast_mut()), SyncPtr(gx));
     threads.try_run(g.n * g.groups, |task, threads| {
@@ -381,6 +391,7 @@ pub unsafe fn weight<T: Number>(
     let (gy, x, gw, sum) =
         (SyncPtr(gy.cast_mut()), SyncPtr(x.cast_mut()), SyncPtr(gw), SyncPtr(sums.as_ptr::<T>()));
     let per_part = g.n.div_ceil(parts);
+    let windows = g.in_windows() && og >= 24;
     threads.try_run(parts * g.groups, |task, threads| {
         let (part, group) = (task / g.groups, task % g.groups);
         let [strip, columns] = g.working();
@@ -393,6 +404,12 @@ pub unsafe fn weight<T: Number>(
             let image = x.get().wrapping_add((n * g.groups + group) * g.plane());
             let grad = gy.get().wrapping_add((n * g.groups + group) * og * pixels);
             each_block(g, |rows| {
+                if windows {
+                    let offsets = g.offsets(rows.len());
+                    let places = [image, grad, strip.as_ptr(), to];
+                    // SAFETY: the strip has room for the block; passed on to the caller.
+                    return unsafe { conv_windows::weight(g, &offsets, places, rows) };
+                }
                 let (a, width) = columns_of(g, image, [strip.as_ptr(), columns.as_ptr()], &rows);
                 let b = Mat {
                     ptr: grad.wrapping_add(rows.start * g.out[1]).cast_const(),
@@ -473,6 +490,10 @@ mod tests {
             (1, 4, 4, 4, [1, 1603], [1, 4], [1, 4], [0, 0], [1, 1]),
             (2, 6, 3, 3, [4, 4], [1, 1], [1, 1], [0, 0], [1, 1]),
             (2, 2, 2, 1, [3, 300], [3, 5], [1, 1], [1, 2], [1, 1]),
+            (5, 16, 26, 1, [14, 14], [3, 3], [1, 1], [0, 0], [1, 1]),
+            (2, 8, 24, 1, [20, 18], [3, 3], [1, 1], [2, 1], [2, 1]),
+            (1, 16, 48, 2, [12, 13], [3, 3], [1, 1], [1, 2], [1, 1]),
+            (1, 40, 9, 1, [37, 41], [3, 3], [1, 1], [1, 1], [1, 1]),
         ];
         for (n, c, o, groups, image, kernel, stride, padding, dilation) in cases {
             let out = [0, 1].map(|d: usize| {

@@ -9,6 +9,7 @@ pub mod attention;
 pub mod backend;
 pub mod clip;
 pub mod conv;
+mod conv_windows;
 mod convert;
 pub mod copy;
 pub mod dense;

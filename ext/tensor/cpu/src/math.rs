@@ -15,12 +15,12 @@ use crate::isa::Isa;
 /// Largest |x| for which the reduction of sin, cos and tan is exact enough: 2^28.
 pub const TRIG_LIMIT: f32 = 268_435_456.0;
 
-const LOG2E: f32 = std::f32::consts::LOG2_E;
+pub(crate) const LOG2E: f32 = std::f32::consts::LOG2_E;
 /// ln 2 in two parts; the first has 15 significant bits, so n * LN2_HI is exact.
-const LN2_HI: f32 = 0.693_145_75;
-const LN2_LO: f32 = 1.428_606_8e-6;
+pub(crate) const LN2_HI: f32 = 0.693_145_75;
+pub(crate) const LN2_LO: f32 = 1.428_606_8e-6;
 /// Adding it rounds to the nearest whole number, which stands in the low bits.
-const ROUND32: f32 = 12_582_912.0;
+pub(crate) const ROUND32: f32 = 12_582_912.0;
 const ROUND64: f64 = 6_755_399_441_055_744.0;
 
 /// Evaluates the polynomial `c[0] + c[1] x + ...`.
@@ -65,7 +65,7 @@ fn reduce_exp<I: Isa>(x: f32) -> (i32, f32) {
 }
 
 /// (exp(r) - 1 - r) / r^2 on |r| <= 0.3535, 2^-34.
-const EXP_TAIL: [f32; 6] =
+pub(crate) const EXP_TAIL: [f32; 6] =
     [0.5, 0.166_666_66, 0.041_666_265, 0.008_333_474, 0.001_394_684_2, 0.000_198_060_86];
 
 /// e^x.
@@ -245,7 +245,7 @@ pub fn log10<I: Isa>(x: f32) -> f32 {
 }
 
 /// (tanh(x) / x - 1) / x^2 in x^2 for |x| <= 0.625, 2^-28.
-const TANH_TAIL: [f32; 5] =
+pub(crate) const TANH_TAIL: [f32; 5] =
     [-0.333_332_83, 0.133_314_83, -0.053_743_046, 0.020_649_433, -0.005_715_967];
 
 #[inline(always)]

@@ -1,8 +1,10 @@
 //! Pooling of planes: the largest element or the mean of windows, and the mean's gradient.
 
 use crate::dense::Number;
+use crate::isa::{Isa, Kernel, dispatch};
 use crate::ptr::SyncPtr;
 use crate::threads::Threads;
+use std::ops::Range;
 
 /// Elements of windows that are worth handing to another thread.
 const GRAIN: usize = 1 << 14;
@@ -41,36 +43,123 @@ impl Windows {
 pub unsafe fn max<T: Number>(threads: &Threads, w: &Windows, x: *const T, y: *mut T, at: *mut i64) {
     let (x, y, at) = (SyncPtr(x.cast_mut()), SyncPtr(y), SyncPtr(at));
     let (size, pixels) = (w.image[0] * w.image[1], w.out[0] * w.out[1]);
+    // Columns of results whose windows lie inside the rows.
+    let inner = (0..w.out[1]).filter(|&ox| {
+        let (left, right) = w.span(1, ox);
+        let start = (ox * w.stride[1]) as isize - w.padding[1] as isize;
+        start >= 0 && right > left + (w.kernel[1] - 1) * w.dilation[1]
+    });
+    let inner = inner.clone().next().map_or(0..0, |first| first..first + inner.count());
     threads.split(w.planes, w.grain(), |planes| {
         for p in planes {
-            let plane = x.get().wrapping_add(p * size);
+            let plane = x.get().wrapping_add(p * size).cast_const();
             for oy in 0..w.out[0] {
-                let (top, bottom) = w.span(0, oy);
-                for ox in 0..w.out[1] {
-                    let (left, right) = w.span(1, ox);
-                    let mut place = top * w.image[1] + left;
-                    let mut best = T::of(f64::NEG_INFINITY);
-                    for iy in (top..bottom).step_by(w.dilation[0]) {
-                        for ix in (left..right).step_by(w.dilation[1]) {
-                            let i = iy * w.image[1] + ix;
-                            // SAFETY: the span lies inside the plane.
-                            let v = unsafe { *plane.add(i) };
-                            #[allow(clippy::eq_op)] // NaN
-                            if v > best || v != v {
-                                (best, place) = (v, i);
-                            }
-                        }
-                    }
-                    let to = p * pixels + oy * w.out[1] + ox;
+                let to = p * pixels + oy * w.out[1];
+                let (y, at) = (y.get().wrapping_add(to), at.get().wrapping_add(to));
+                for ox in (0..inner.start).chain(inner.end.max(inner.start)..w.out[1]) {
                     // SAFETY: both outputs have an element for each window.
-                    unsafe {
-                        *y.get().add(to) = best;
-                        *at.get().add(to) = place as i64;
-                    }
+                    unsafe { (*y.add(ox), *at.add(ox)) = largest(w, plane, oy, ox) };
                 }
+                dispatch(MaxRow { w, plane, oy, columns: inner.clone(), y, at });
             }
         }
     });
+}
+
+/// The largest element of a window that may reach outside, and its position.
+///
+/// # Safety
+/// The plane has the extents of the windows' image.
+unsafe fn largest<T: Number>(w: &Windows, plane: *const T, oy: usize, ox: usize) -> (T, i64) {
+    let ((top, bottom), (left, right)) = (w.span(0, oy), w.span(1, ox));
+    let mut place = top * w.image[1] + left;
+    let mut best = T::of(f64::NEG_INFINITY);
+    for iy in (top..bottom).step_by(w.dilation[0]) {
+        for ix in (left..right).step_by(w.dilation[1]) {
+            let i = iy * w.image[1] + ix;
+            // SAFETY: the span lies inside the plane.
+            let v = unsafe { *plane.add(i) };
+            #[allow(clippy::eq_op)] // NaN
+            if v > best || v != v {
+                (best, place) = (v, i);
+            }
+        }
+    }
+    (best, place as i64)
+}
+
+/// A row of results whose windows lie inside the image's rows: some at a time, without branches.
+struct MaxRow<'a, T> {
+    w: &'a Windows,
+    plane: *const T,
+    oy: usize,
+    columns: Range<usize>,
+    y: *mut T,
+    at: *mut i64,
+}
+
+impl<T: Number> Kernel for MaxRow<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        match self.w.stride[1] {
+            1 => self.strided::<1>(1),
+            2 => self.strided::<2>(2),
+            s => self.strided::<0>(s),
+        }
+    }
+}
+
+impl<T: Number> MaxRow<'_, T> {
+    /// `S` is the stride where that is known to the compiler.
+    #[inline(always)]
+    fn strided<const S: usize>(&self, stride: usize) {
+        let stride = if S > 0 { S } else { stride };
+        match self.columns.len() {
+            0 => {}
+            1..4 => self.columns.clone().for_each(|ox| self.some::<1>(ox, stride)),
+            4..8 => self.all::<4>(stride),
+            _ => self.all::<8>(stride),
+        }
+    }
+
+    /// All columns, `N` at a time; the last ones begin earlier.
+    #[inline(always)]
+    fn all<const N: usize>(&self, stride: usize) {
+        let last = self.columns.end - N;
+        self.columns.clone().step_by(N).for_each(|ox| self.some::<N>(ox.min(last), stride));
+    }
+
+    /// The columns `first..first + N`.
+    #[inline(always)]
+    fn some<const N: usize>(&self, first: usize, stride: usize) {
+        let w = self.w;
+        let (top, bottom) = w.span(0, self.oy);
+        let left = first * stride - w.padding[1];
+        let mut best = [T::of(f64::NEG_INFINITY); N];
+        let mut place: [i64; N] =
+            std::array::from_fn(|q| (top * w.image[1] + left + q * stride) as i64);
+        for iy in (top..bottom).step_by(w.dilation[0]) {
+            for kj in 0..w.kernel[1] {
+                let at = iy * w.image[1] + left + kj * w.dilation[1];
+                for q in 0..N {
+                    // SAFETY: the windows of these columns lie inside the plane.
+                    let v = unsafe { *self.plane.add(at + q * stride) };
+                    #[allow(clippy::eq_op)] // NaN
+                    let better = (v > best[q]) | (v != v);
+                    best[q] = if better { v } else { best[q] };
+                    place[q] = if better { (at + q * stride) as i64 } else { place[q] };
+                }
+            }
+        }
+        for q in 0..N {
+            // SAFETY: both outputs have an element for each window.
+            unsafe {
+                *self.y.add(first + q) = best[q];
+                *self.at.add(first + q) = place[q];
+            }
+        }
+    }
 }
 
 /// What the sum of a window is divided by.

@@ -320,6 +320,7 @@ pub fn row(kernel: KernelId, dtype: DType) -> Option<Row> {
                 Op::Sin if float32 => trig_f32::<forward::Sin, 0>,
                 Op::Cos if float32 => trig_f32::<forward::Cos, 0>,
                 Op::Tan if float32 => trig_f32::<forward::Tan, 0>,
+                _ if float32 => super::wide::row(op).unwrap_or(run),
                 _ => run,
             };
             let cost = match op {

@@ -3,6 +3,7 @@
 
 mod driver;
 mod loops;
+mod wide;
 
 pub use driver::{Operand, Source, run, select};
 pub use loops::{Loop, Params, Row, row};

@@ -24,6 +24,43 @@ pub struct Tile<T> {
     pub cols: usize,
     /// Adds to C instead of replacing it.
     pub add: bool,
+    /// Where rows of B begin, or of A, for the tiles that say so.
+    pub offsets: *const isize,
+    /// Rows of A in runs of `k` numbers with `gap` numbers between them.
+    pub runs: usize,
+    pub gap: usize,
+}
+
+impl<T> Tile<T> {
+    /// A tile without extents; callers state what differs.
+    pub const NONE: Tile<T> = Tile {
+        k: 0,
+        a: std::ptr::null(),
+        a_rs: 0,
+        a_cs: 0,
+        b: std::ptr::null(),
+        b_rs: 0,
+        c: std::ptr::null_mut(),
+        c_rs: 0,
+        c_cs: 1,
+        cols: 0,
+        add: false,
+        offsets: std::ptr::null(),
+        runs: 1,
+        gap: 0,
+    };
+}
+
+/// How a tile finds its operands.
+mod place {
+    /// A in columns of contiguous numbers, `a_cs` apart.
+    pub const COLUMNS: u8 = 0;
+    /// A in contiguous rows.
+    pub const ROWS: u8 = 1;
+    /// A in contiguous rows, each row of B at its own offset.
+    pub const OVER: u8 = 2;
+    /// Each row of A at its own offset, in runs.
+    pub const WINDOWS: u8 = 3;
 }
 
 /// Computes one tile.
@@ -45,6 +82,10 @@ pub struct Kernels<T: 'static> {
     pub packed: &'static [TileFn<T>],
     /// A in place, its rows contiguous.
     pub rows: &'static [TileFn<T>],
+    /// As `rows`, the rows of B at offsets.
+    pub over: &'static [TileFn<T>],
+    /// Rows of A at offsets.
+    pub windows: &'static [TileFn<T>],
     /// As `rows`, `lanes` columns.
     pub narrow: &'static [TileFn<T>],
     pub lanes: usize,
@@ -138,13 +179,12 @@ macro_rules! rows {
 /// Steps by which B, and packed A, are asked for before they are read.
 const AHEAD: isize = 8;
 
-/// Where `IN_ROWS`, A is read along its contiguous rows, a pointer for each; else in columns of
-/// contiguous numbers that lie `a_cs` apart. Both need no address arithmetic per row.
+/// `PLACE` says how the operands are found: none needs address arithmetic per row of the tile.
 ///
 /// # Safety
 /// As [`TileFn`]; `a_cs` replaces the tile's.
 #[inline(always)]
-unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const IN_ROWS: bool>(
+unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const PLACE: u8>(
     t: &Tile<V::Elem>,
     a_cs: isize,
 ) where
@@ -161,26 +201,42 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const IN_ROWS: bool>
             prefetch(t.c.wrapping_offset(i * t.c_rs));
             prefetch(t.c.wrapping_offset(i * t.c_rs + (NV * V::LANES) as isize - 1));
         }
-        let row: [*const V::Elem; MR] =
-            std::array::from_fn(|i| t.a.wrapping_offset(i as isize * t.a_rs));
-        for p in 0..t.k {
-            let mut bv = [V::splat(zero); NV];
-            for (j, v) in bv.iter_mut().enumerate() {
-                *v = V::load(b.add(j * V::LANES));
+        let row: [*const V::Elem; MR] = std::array::from_fn(|i| {
+            if PLACE == place::WINDOWS {
+                t.a.wrapping_offset(*t.offsets.add(i))
+            } else {
+                t.a.wrapping_offset(i as isize * t.a_rs)
             }
-            prefetch(b.wrapping_offset(AHEAD * t.b_rs));
-            prefetch(b.wrapping_offset(AHEAD * t.b_rs + (NV * V::LANES) as isize - 1));
-            if !IN_ROWS {
-                prefetch(a.wrapping_offset(2 * AHEAD * a_cs));
-            }
-            rows!(MR, |i| {
-                let av = V::splat(if IN_ROWS { *row[i].add(p) } else { *a.add(i) });
-                for (v, b) in acc[i].iter_mut().zip(bv) {
-                    *v = av.fma(b, *v);
+        });
+        let in_rows = PLACE != place::COLUMNS;
+        let runs = if PLACE == place::WINDOWS { t.runs } else { 1 };
+        let mut at = 0;
+        for _ in 0..runs {
+            for p in 0..t.k {
+                if PLACE == place::OVER {
+                    b = t.b.wrapping_offset(*t.offsets.add(p));
+                } else {
+                    prefetch(b.wrapping_offset(AHEAD * t.b_rs));
+                    prefetch(b.wrapping_offset(AHEAD * t.b_rs + (NV * V::LANES) as isize - 1));
                 }
-            });
-            a = a.offset(a_cs);
-            b = b.offset(t.b_rs);
+                let mut bv = [V::splat(zero); NV];
+                for (j, v) in bv.iter_mut().enumerate() {
+                    *v = V::load(b.add(j * V::LANES));
+                }
+                if !in_rows {
+                    prefetch(a.wrapping_offset(2 * AHEAD * a_cs));
+                }
+                rows!(MR, |i| {
+                    let av = V::splat(if in_rows { *row[i].add(at) } else { *a.add(i) });
+                    for (v, b) in acc[i].iter_mut().zip(bv) {
+                        *v = av.fma(b, *v);
+                    }
+                });
+                at += 1;
+                a = a.offset(a_cs);
+                b = b.wrapping_offset(t.b_rs);
+            }
+            at += t.gap;
         }
         if t.cols == NV * V::LANES && t.c_cs == 1 {
             rows!(MR, |i| {
@@ -242,35 +298,49 @@ macro_rules! tile_fns {
             #[target_feature(enable = $feature)]
             unsafe fn packed<const R: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, R, $nv, false>(t, MR as isize) }
+                unsafe { tile::<$v, R, $nv, { place::COLUMNS }>(t, MR as isize) }
             }
             /// # Safety
             /// As [`TileFn`].
             #[target_feature(enable = $feature)]
             unsafe fn in_rows<const R: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, R, $nv, true>(t, 1) }
+                unsafe { tile::<$v, R, $nv, { place::ROWS }>(t, 1) }
+            }
+            /// # Safety
+            /// As [`TileFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn over<const R: usize>(t: &Tile<$t>) {
+                // SAFETY: passed on to the caller.
+                unsafe { tile::<$v, R, $nv, { place::OVER }>(t, 1) }
+            }
+            /// # Safety
+            /// As [`TileFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn windows<const R: usize>(t: &Tile<$t>) {
+                // SAFETY: passed on to the caller.
+                unsafe { tile::<$v, R, $nv, { place::WINDOWS }>(t, 1) }
             }
             /// # Safety
             /// As [`TileFn`].
             #[target_feature(enable = $feature)]
             unsafe fn narrow<const R: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, R, 1, true>(t, 1) }
+                unsafe { tile::<$v, R, 1, { place::ROWS }>(t, 1) }
             }
             /// # Safety
             /// As [`TileFn`].
             #[target_feature(enable = $feature)]
             unsafe fn in_columns<const R: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, R, $nv, false>(t, t.a_cs) }
+                unsafe { tile::<$v, R, $nv, { place::COLUMNS }>(t, t.a_cs) }
             }
             /// # Safety
             /// As [`TileFn`].
             #[target_feature(enable = $feature)]
             unsafe fn row(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, 1, $wide, false>(t, t.a_cs) }
+                unsafe { tile::<$v, 1, $wide, { place::COLUMNS }>(t, t.a_cs) }
             }
             /// # Safety
             /// As [`DotFn`].
@@ -293,6 +363,8 @@ macro_rules! tile_fns {
                 nc: $nc,
                 packed: &[$(packed::<$mr>),*],
                 rows: &[$(in_rows::<$mr>),*],
+                over: &[$(over::<$mr>),*],
+                windows: &[$(windows::<$mr>),*],
                 narrow: &[$(narrow::<$mr>),*],
                 lanes: <$v as Vector>::LANES,
                 columns: &[$(in_columns::<$mr>),*],

@@ -10,8 +10,10 @@
 mod micro;
 mod pack;
 mod paths;
+mod windows;
 
 pub use pack::Mat;
+pub use windows::{Runs, over, panel, windows};
 
 use crate::isa::level;
 use crate::ptr::SyncPtr;

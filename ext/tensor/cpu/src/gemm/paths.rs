@@ -144,6 +144,7 @@ impl<T: Gemm> Job<T> {
                     c_cs: self.c.cs,
                     cols: width.min(n - at),
                     add: self.add,
+                    ..Tile::NONE
                 };
                 let f = if wide { kernels.row } else { of_rows[count - 1] };
                 // SAFETY: `count` rows and `cols` columns lie inside the product; B has a full
@@ -303,6 +304,7 @@ impl<T: Gemm> Job<T> {
                     c_cs: self.c.cs,
                     cols: nr.min(block.cols.end - j),
                     add: self.add || block.pc > 0,
+                    ..Tile::NONE
                 };
                 // SAFETY: B is packed and padded, A too or in place; the tile's rows and columns
                 // lie inside C and belong to this task alone.
