@@ -177,7 +177,14 @@ fn inserted(source: &str, compiled: &Compiled) -> String {
             let cause = rows.get(l as usize).and_then(|row| row.get(c as usize..));
             let cause = String::from_utf16_lossy(cause.unwrap_or_default());
             let cause: String = cause.chars().take(24).collect();
-            out += &format!("{}:{} {operation} <- {}:{} {}\n", line + 1, at + 1, l + 1, c + 1, cause.trim_end());
+            out += &format!(
+                "{}:{} {operation} <- {}:{} {}\n",
+                line + 1,
+                at + 1,
+                l + 1,
+                c + 1,
+                cause.trim_end()
+            );
         }
     }
     assert!(!out.is_empty(), "nothing was inserted");

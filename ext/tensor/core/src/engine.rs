@@ -3,16 +3,21 @@
 //! Invariant: a call either returns its outputs or leaves every tensor as it was. The one place
 //! that decides about overwriting an operand is [`Engine::reusable`].
 
+mod in_place;
+mod parts;
+
+pub(crate) use in_place::refuse_overlap;
+
 use crate::attr::{Attr, Attrs, AttrsExt};
 use crate::backend::{Backend, Call, Input, KernelId, View};
 use crate::dtype::{DType, Operand, Scalar, result_type};
 use crate::error::{Error, Result};
-use crate::layout::{Dims, Layout, broadcast, check_dims, checked_numel, show};
+use crate::layout::{Dims, Layout, broadcast, check_dims, checked_numel};
 use crate::pool::HostPool;
 use crate::quick::Quick;
 use crate::storage::Storage;
-use crate::table::{InferFn, Kind, Meta, Op, OpDef, Outputs, Rule, ViewFn, input as table_input};
-use crate::tape::{self, Rebased};
+use crate::table::{InferFn, Kind, Meta, Op, OpDef, Outputs, Rule, ViewFn};
+use crate::tape;
 use crate::tensor::Tensor;
 use crate::watch::Watch;
 use smallvec::{SmallVec, smallvec};
@@ -523,102 +528,6 @@ impl Engine {
             && !(self.grad_enabled() && tape::wants_any(args))
     }
 
-    /// Runs an elementwise op with `dst`'s own bytes as output. `args[0]` is `dst`. Where the call
-    /// was recorded, `dst` is to be given what comes back.
-    pub fn call_in_place(
-        &self,
-        op: Op,
-        dst: &Tensor,
-        args: &[Arg],
-        attrs: &Attrs,
-    ) -> Result<Option<Rebased>> {
-        let name = match op {
-            Op::Add => "add_",
-            Op::Sub => "sub_",
-            Op::Mul => "mul_",
-            Op::Div => "div_",
-            op => op.name(),
-        };
-        let run = || -> Result<Option<Rebased>> {
-            refuse_overlap(dst)?;
-            let recorded = tape::records_in_place(self, dst, args)?;
-            let dtype = match op.def().rule {
-                Rule::Binary(Kind::Float) => common_dtype(args)?.to_float(),
-                _ => common_dtype(args)?,
-            };
-            if dtype != dst.dtype {
-                return Err(Error::dtype(format!(
-                    "the result is {dtype} and cannot be stored in a {} tensor in place",
-                    dst.dtype
-                )));
-            }
-            let shape = common_shape(args)?;
-            if shape != dst.layout.shape {
-                return Err(Error::shape(format!(
-                    "the result has shape {}, expected {} as the op is in place",
-                    show(&shape),
-                    show(dst.shape())
-                )));
-            }
-            let mut converted = self.convert(args, dtype, 0)?;
-            converted.resize(args.len(), None);
-            // What the tape will read must be what the op read.
-            let read = if recorded { tape::reads(op, args) } else { 0 };
-            for (i, (slot, a)) in converted.iter_mut().zip(args).enumerate() {
-                if let (None, Arg::Tensor(t)) = (&slot, a)
-                    && t.storage.same(&dst.storage)
-                    && ((i > 0 && t.layout != dst.layout) || read & table_input(i as u32) != 0)
-                {
-                    *slot = Some(self.copy_of(t)?);
-                }
-            }
-            let args = replaced(args, &converted);
-            self.refuse_integers(op, dtype, &args, &shape)?;
-            let outputs: Outputs = smallvec![dst.clone()];
-            self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, attrs)?;
-            dst.storage.bump_version();
-            Ok(recorded.then(|| tape::record_in_place(self, op, &args, attrs, dst)))
-        };
-        run().map_err(|e| e.in_op(name))
-    }
-
-    /// The values of `t` in other bytes, with its way back to the tape.
-    fn copy_of(&self, t: &Tensor) -> Result<Tensor> {
-        let _mode = self.grad_mode(false);
-        Ok(Tensor { edge: t.edge.clone(), ..self.clone_tensor(t)? })
-    }
-
-    /// Writes `src`, broadcast and converted, into `dst`'s bytes. Where the call was recorded,
-    /// `dst` is to be given what comes back.
-    pub fn copy_into(&self, dst: &Tensor, src: &Tensor) -> Result<Option<Rebased>> {
-        let run = || -> Result<Option<Rebased>> {
-            refuse_overlap(dst)?;
-            let recorded =
-                tape::records_in_place(self, dst, &[Arg::Tensor(dst), Arg::Tensor(src)])?;
-            let same = src.storage.same(&dst.storage);
-            let src =
-                if same && src.layout != dst.layout { self.copy_of(src)? } else { src.clone() };
-            let layout = src.layout.broadcast_to(dst.shape())?;
-            let from = View { storage: &src.storage, layout: &layout, dtype: src.dtype };
-            let to = std::slice::from_ref(dst);
-            // Before anything is written: what is recorded may fail.
-            let src_like = if recorded && src.requires_grad() {
-                let src = self.as_dtype(&src, dst.dtype)?;
-                Some(self.expand(&src, dst.shape())?)
-            } else {
-                None
-            };
-            self.run(KernelId::Forward(Op::Copy), dst.dtype, &[Input::View(from)], to, &[])?;
-            dst.storage.bump_version();
-            Ok(recorded.then(|| {
-                // Nothing of what `dst` held before goes on: its derivative is floor's, 0.
-                let (op, from) = src_like.as_ref().map_or((Op::Floor, dst), |t| (Op::Copy, t));
-                tape::record_in_place(self, op, &[Arg::Tensor(from)], &Attrs::new(), dst)
-            }))
-        };
-        run().map_err(|e| e.in_op("copy_"))
-    }
-
     /// `t` itself or a converted copy, without a clone where nothing is to do.
     fn as_dtype<'a>(&self, t: &'a Tensor, dtype: DType) -> Result<std::borrow::Cow<'a, Tensor>> {
         Ok(if t.dtype == dtype {
@@ -629,115 +538,10 @@ impl Engine {
     }
 }
 
-/// Ops that derivatives and composites use.
-impl Engine {
-    pub fn full(&self, shape: &[usize], value: f64, dtype: DType) -> Result<Tensor> {
-        let dims = Attr::Ints(shape.iter().map(|&d| d as i64).collect());
-        self.call1(Op::Full, &[], &smallvec![dims, Attr::Float(value), Attr::DType(dtype)])
-    }
-
-    pub fn cast(&self, t: &Tensor, dtype: DType) -> Result<Tensor> {
-        self.call1(Op::Cast, &[Arg::Tensor(t)], &smallvec![Attr::DType(dtype)])
-    }
-
-    /// A contiguous copy.
-    pub fn clone_tensor(&self, t: &Tensor) -> Result<Tensor> {
-        self.call1(Op::Copy, &[Arg::Tensor(t)], &Attrs::new())
-    }
-
-    pub fn contiguous(&self, t: &Tensor) -> Result<Tensor> {
-        if t.layout.is_contiguous() { Ok(t.clone()) } else { self.clone_tensor(t) }
-    }
-
-    pub fn un(&self, op: Op, a: &Tensor) -> Result<Tensor> {
-        self.call1(op, &[Arg::Tensor(a)], &Attrs::new())
-    }
-
-    pub fn bin(&self, op: Op, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        self.call1(op, &[Arg::Tensor(a), Arg::Tensor(b)], &Attrs::new())
-    }
-
-    pub fn bin_scalar(&self, op: Op, a: &Tensor, b: f64) -> Result<Tensor> {
-        self.call1(op, &[Arg::Tensor(a), Arg::Scalar(Scalar::Float(b))], &Attrs::new())
-    }
-
-    pub fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        self.bin(Op::Add, a, b)
-    }
-
-    /// The sum of two gradients, in the first one's bytes where nobody else sees them.
-    pub fn accumulate(&self, a: Tensor, b: Tensor) -> Result<Tensor> {
-        let args = [Arg::Tensor(&a), Arg::Tensor(&b)];
-        if let Some(sum) = self.quick_call(Op::Add, &args) {
-            return sum;
-        }
-        only(self.call_donating(Op::Add, &args, &Attrs::new(), 3)?)
-    }
-
-    pub fn reshape(&self, t: &Tensor, shape: &[usize]) -> Result<Tensor> {
-        let dims = Attr::Ints(shape.iter().map(|&d| d as i64).collect());
-        self.call1(Op::Reshape, &[Arg::Tensor(t)], &smallvec![dims])
-    }
-
-    pub fn expand(&self, t: &Tensor, shape: &[usize]) -> Result<Tensor> {
-        let dims = Attr::Ints(shape.iter().map(|&d| d as i64).collect());
-        self.call1(Op::Expand, &[Arg::Tensor(t)], &smallvec![dims])
-    }
-
-    pub fn permute(&self, t: &Tensor, dims: &[usize]) -> Result<Tensor> {
-        let dims = Attr::Ints(dims.iter().map(|&d| d as i64).collect());
-        self.call1(Op::Permute, &[Arg::Tensor(t)], &smallvec![dims])
-    }
-
-    /// The last two dimensions swapped.
-    pub fn transpose_last(&self, t: &Tensor) -> Result<Tensor> {
-        let n = t.ndim();
-        let mut dims: Dims = (0..n).collect();
-        dims.swap(n - 1, n - 2);
-        self.permute(t, &dims)
-    }
-
-    pub fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        self.bin(Op::Matmul, a, b)
-    }
-
-    pub fn sum_dims(&self, t: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
-        let dims = Attr::Ints(dims.iter().map(|&d| d as i64).collect());
-        let attrs = smallvec![dims, Attr::Bool(keepdim)];
-        self.call1(Op::Sum, &[Arg::Tensor(t)], &attrs)
-    }
-
-    /// `t` summed over the dimensions in which it is larger than `shape`.
-    pub fn sum_to(&self, t: &Tensor, shape: &[usize]) -> Result<Tensor> {
-        if t.shape() == shape {
-            return Ok(t.clone());
-        }
-        let pad = t.ndim() - shape.len();
-        let dims: Dims = (0..t.ndim())
-            .filter(|&i| i < pad || (shape[i - pad] == 1 && t.shape()[i] != 1))
-            .collect();
-        let summed = if dims.is_empty() { t.clone() } else { self.sum_dims(t, &dims, true)? };
-        self.reshape(&summed, shape)
-    }
-}
-
 /// The only output of a row that has one.
 #[inline]
 pub fn only(mut outputs: Outputs) -> Result<Tensor> {
     outputs.pop().ok_or_else(|| Error::argument("the op has no output"))
-}
-
-/// An expanded tensor has several elements in one place, so that none can be written.
-pub(crate) fn refuse_overlap(dst: &Tensor) -> Result<()> {
-    let overlaps = dst.layout.shape.iter().zip(&dst.layout.strides).any(|(&d, &s)| d > 1 && s == 0);
-    if overlaps && dst.numel() > 0 {
-        return Err(Error::shape(format!(
-            "several elements of the tensor of shape {} share one place, as after expand; clone() \
-             it first",
-            show(dst.shape())
-        )));
-    }
-    Ok(())
 }
 
 fn view(t: &Tensor) -> View<'_> {

@@ -1,0 +1,125 @@
+//! Ops that write into a tensor's own bytes.
+//!
+//! Invariant: everything that can refuse the call does so before the first byte is written. What is
+//! recorded, and what that means for other handles on the bytes, is the tape's.
+
+use super::{Arg, Engine, common_dtype, common_shape, replaced};
+use crate::attr::Attrs;
+use crate::backend::{Input, KernelId, View};
+use crate::error::{Error, Result};
+use crate::layout::show;
+use crate::table::{Kind, Op, Outputs, Rule, input};
+use crate::tape::{self, Rebased};
+use crate::tensor::Tensor;
+use smallvec::smallvec;
+
+impl Engine {
+    /// Runs an elementwise op with `dst`'s own bytes as output. `args[0]` is `dst`. Where the call
+    /// was recorded, `dst` is to be given what comes back.
+    pub fn call_in_place(
+        &self,
+        op: Op,
+        dst: &Tensor,
+        args: &[Arg],
+        attrs: &Attrs,
+    ) -> Result<Option<Rebased>> {
+        let name = match op {
+            Op::Add => "add_",
+            Op::Sub => "sub_",
+            Op::Mul => "mul_",
+            Op::Div => "div_",
+            op => op.name(),
+        };
+        let run = || -> Result<Option<Rebased>> {
+            refuse_overlap(dst)?;
+            let recorded = tape::records_in_place(self, dst, args)?;
+            let dtype = match op.def().rule {
+                Rule::Binary(Kind::Float) => common_dtype(args)?.to_float(),
+                _ => common_dtype(args)?,
+            };
+            if dtype != dst.dtype {
+                return Err(Error::dtype(format!(
+                    "the result is {dtype} and cannot be stored in a {} tensor in place",
+                    dst.dtype
+                )));
+            }
+            let shape = common_shape(args)?;
+            if shape != dst.layout.shape {
+                return Err(Error::shape(format!(
+                    "the result has shape {}, expected {} as the op is in place",
+                    show(&shape),
+                    show(dst.shape())
+                )));
+            }
+            let mut converted = self.convert(args, dtype, 0)?;
+            converted.resize(args.len(), None);
+            // What the tape will read must be what the op read.
+            let read = if recorded { tape::reads(op, args) } else { 0 };
+            for (i, (slot, a)) in converted.iter_mut().zip(args).enumerate() {
+                if let (None, Arg::Tensor(t)) = (&slot, a)
+                    && t.storage.same(&dst.storage)
+                    && ((i > 0 && t.layout != dst.layout) || read & input(i as u32) != 0)
+                {
+                    *slot = Some(self.copy_of(t)?);
+                }
+            }
+            let args = replaced(args, &converted);
+            self.refuse_integers(op, dtype, &args, &shape)?;
+            let outputs: Outputs = smallvec![dst.clone()];
+            self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, attrs)?;
+            dst.storage.bump_version();
+            Ok(recorded.then(|| tape::record_in_place(self, op, &args, attrs, dst)))
+        };
+        run().map_err(|e| e.in_op(name))
+    }
+
+    /// The values of `t` in other bytes, with its way back to the tape.
+    fn copy_of(&self, t: &Tensor) -> Result<Tensor> {
+        let _mode = self.grad_mode(false);
+        Ok(Tensor { edge: t.edge.clone(), ..self.clone_tensor(t)? })
+    }
+
+    /// Writes `src`, broadcast and converted, into `dst`'s bytes. Where the call was recorded,
+    /// `dst` is to be given what comes back.
+    pub fn copy_into(&self, dst: &Tensor, src: &Tensor) -> Result<Option<Rebased>> {
+        let run = || -> Result<Option<Rebased>> {
+            refuse_overlap(dst)?;
+            let recorded =
+                tape::records_in_place(self, dst, &[Arg::Tensor(dst), Arg::Tensor(src)])?;
+            let same = src.storage.same(&dst.storage);
+            let src =
+                if same && src.layout != dst.layout { self.copy_of(src)? } else { src.clone() };
+            let layout = src.layout.broadcast_to(dst.shape())?;
+            let from = View { storage: &src.storage, layout: &layout, dtype: src.dtype };
+            let to = std::slice::from_ref(dst);
+            // Before anything is written: what is recorded may fail.
+            let src_like = if recorded && src.requires_grad() {
+                let src = self.as_dtype(&src, dst.dtype)?;
+                Some(self.expand(&src, dst.shape())?)
+            } else {
+                None
+            };
+            self.run(KernelId::Forward(Op::Copy), dst.dtype, &[Input::View(from)], to, &[])?;
+            dst.storage.bump_version();
+            Ok(recorded.then(|| {
+                // Nothing of what `dst` held before goes on: its derivative is floor's, 0.
+                let (op, from) = src_like.as_ref().map_or((Op::Floor, dst), |t| (Op::Copy, t));
+                tape::record_in_place(self, op, &[Arg::Tensor(from)], &Attrs::new(), dst)
+            }))
+        };
+        run().map_err(|e| e.in_op("copy_"))
+    }
+}
+
+/// An expanded tensor has several elements in one place, so that none can be written.
+pub(crate) fn refuse_overlap(dst: &Tensor) -> Result<()> {
+    let overlaps = dst.layout.shape.iter().zip(&dst.layout.strides).any(|(&d, &s)| d > 1 && s == 0);
+    if overlaps && dst.numel() > 0 {
+        return Err(Error::shape(format!(
+            "several elements of the tensor of shape {} share one place, as after expand; clone() \
+             it first",
+            show(dst.shape())
+        )));
+    }
+    Ok(())
+}
