@@ -40,7 +40,10 @@ pub fn numbers<'a>(op: &'static str, bytes: &'a mut [u8]) -> Result<&'a mut [f64
 fn end_donated(state: &TensorState, ids: &[f64], donated: u32) {
     for (i, id) in ids.iter().enumerate() {
         if donated & (1 << i) != 0 {
-            state.release(HeapId::from_f64(*id), Releaser::Pass);
+            let id = HeapId::from_f64(*id);
+            // Else it would run when the handle is collected, and take that of the slot's next one.
+            state.nursery.forget(id);
+            state.release(id, Releaser::Pass);
         }
     }
 }
