@@ -270,6 +270,32 @@ mod tests {
     }
 
     #[test]
+    fn what_the_short_way_made_is_laid_out_as_its_operand() {
+        let pool = Arc::new(HostPool::new());
+        let mut heap = Heap::default();
+        let made = || Made { storage: Storage::new(&pool, 4).unwrap(), node: None };
+        // Five dimensions do not fit into the lists' own room.
+        for ndim in [0, 1, 4, 5] {
+            let like = Tensor {
+                layout: Layout { offset: 0, ..Layout::contiguous(&vec![1; ndim]) },
+                ..tensor(&pool)
+            };
+            let a = heap.insert(like).unwrap();
+            heap.get_mut(a).unwrap().layout.offset = 3;
+            let b = heap.insert_made(made(), a).unwrap();
+            let (a, b) = (heap.get(a).unwrap(), heap.get(b).unwrap());
+            assert_eq!((a.layout.offset, b.layout.offset), (3, 0));
+            assert_eq!((&a.layout.shape, &a.layout.strides), (&b.layout.shape, &b.layout.strides));
+            assert!(!b.storage.same(&a.storage) && b.dtype == a.dtype && b.is_leaf());
+        }
+        assert_eq!((heap.live(), pool.account.live()), (8, 32));
+        assert!(heap.insert_made(made(), HeapId::from_f64(0.0)).is_err());
+        assert_eq!((heap.live(), pool.account.live()), (8, 32), "nothing is left of a failure");
+        drop(heap);
+        assert_eq!(pool.account.live(), 0);
+    }
+
+    #[test]
     fn strange_numbers_name_nothing() {
         let heap = Heap::default();
         for v in [f64::NAN, -1.0, 0.0, 1e300, f64::INFINITY] {
