@@ -213,6 +213,13 @@ impl Heap {
         true
     }
 
+    /// Live handles and their tensors.
+    pub fn iter(&self) -> impl Iterator<Item = (HeapId, &Tensor)> {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| {
+            Some((HeapId::new(index as u32, slot.generation), slot.tensor.as_ref()?))
+        })
+    }
+
     /// Number of live handles.
     pub fn live(&self) -> usize {
         self.live

@@ -18,9 +18,10 @@ pub mod quick;
 pub mod rows;
 pub mod samples;
 pub mod scalar;
-
+pub mod sites;
 pub mod storage;
 pub mod sym;
+mod system;
 pub mod table;
 pub mod tape;
 pub mod tensor;

@@ -3,12 +3,14 @@
 //! Invariants: `live` is the sum of the sizes that storages asked for, `pooled` the sum of the
 //! capacities that wait for reuse; both change in the call that moves the block. Any thread may
 //! take and give; the one that made the pool (an isolate's) does so without locks and without
-//! read-modify-write instructions, which is most of what a tiny op costs. Deliberately not here:
-//! budgets and when the collector runs (the runtime's memory module).
+//! read-modify-write instructions, which is most of what a tiny op costs. What waits is bounded by
+//! what was in use lately (`tick`). Deliberately not here: budgets and when the collector runs (the
+//! runtime's memory module), memory of the system (`system`), who made a block (`sites`).
 
 use crate::error::{Error, Result};
 use crate::fault::FaultHook;
-use std::alloc::{Layout as AllocLayout, alloc, dealloc};
+use crate::sites::Sites;
+use crate::system;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
 use std::sync::atomic::{
@@ -20,8 +22,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub const ALIGN: usize = 64;
 /// Blocks above this size go straight back to the system.
 const MAX_POOLED_BLOCK: usize = 64 << 20;
-/// Waiting blocks are kept up to this, or to the live bytes where those are more.
+/// Waiting blocks are kept up to this, up to the live bytes, or as long as both together are no
+/// more than what was live lately.
 const ALWAYS_POOLED: u64 = 64 << 20;
+/// Waiting bytes that are left to a pool that is not used.
+const IDLE_POOLED: u64 = 1 << 20;
+/// One sampled block in so many bytes, where a program is not traced.
+pub const SAMPLED: u64 = 4 << 20;
 /// Number of size classes of blocks that are pooled.
 const CLASSES: usize = class_of(MAX_POOLED_BLOCK).0 + 1;
 
@@ -36,6 +43,8 @@ pub(crate) struct Header {
     pub version: AtomicU32,
     /// Raised by in-place ops that the tape recorded: other tensors on these bytes are then stale.
     pub history: AtomicU32,
+    /// Number of the sample that this block is (`sites`); 0: none.
+    sample: u32,
     capacity: usize,
     /// The next waiting block of a list.
     next: *mut Header,
@@ -59,7 +68,15 @@ pub struct Account {
     pooled_own: AtomicI64,
     pooled_other: AtomicI64,
     peak: AtomicU64,
+    /// The most that was live since the last tick, and between the two ticks before.
+    recent: AtomicU64,
+    before: AtomicU64,
     limit: AtomicU64,
+    refused: AtomicU64,
+    /// All bytes that the owner ever took, and where the next sample is due.
+    taken: AtomicU64,
+    sample_at: AtomicU64,
+    sample_every: AtomicU64,
 }
 
 impl Account {
@@ -70,7 +87,13 @@ impl Account {
             pooled_own: AtomicI64::new(0),
             pooled_other: AtomicI64::new(0),
             peak: AtomicU64::new(0),
+            recent: AtomicU64::new(0),
+            before: AtomicU64::new(0),
             limit: AtomicU64::new(u64::MAX),
+            refused: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            sample_at: AtomicU64::new(SAMPLED),
+            sample_every: AtomicU64::new(SAMPLED),
         }
     }
 
@@ -84,7 +107,18 @@ impl Account {
         self.peak.load(Relaxed)
     }
     pub fn reset_peak(&self) {
-        self.peak.store(self.live(), Relaxed);
+        let live = self.live();
+        self.before.fetch_max(self.recent.swap(live, Relaxed), Relaxed);
+        self.peak.store(live, Relaxed);
+    }
+    /// Bytes that may be in use again soon: the most that was live lately.
+    fn lately(&self) -> u64 {
+        self.recent.load(Relaxed).max(self.before.load(Relaxed))
+    }
+    /// From now on every block is a sample.
+    pub fn sample_all(&self) {
+        self.sample_every.store(0, Relaxed);
+        self.sample_at.store(0, Relaxed);
     }
     /// Bytes of blocks that wait for reuse.
     pub fn pooled(&self) -> u64 {
@@ -93,6 +127,10 @@ impl Account {
     /// Live bytes above which a request is refused; `u64::MAX`: none.
     pub fn limit(&self) -> u64 {
         self.limit.load(Relaxed)
+    }
+    /// Bytes of the last request that was refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Relaxed)
     }
     pub fn set_limit(&self, bytes: u64) {
         self.limit.store(bytes, Relaxed);
@@ -111,8 +149,10 @@ impl Account {
         Self::add(own, &self.live_own, &self.live_other, bytes);
         if bytes > 0 {
             let live = self.live();
-            if live > self.peak.load(Relaxed) {
+            if live > self.recent.load(Relaxed) {
+                // `recent` is never above `peak`.
                 self.peak.fetch_max(live, Relaxed);
+                self.recent.fetch_max(live, Relaxed);
             }
         }
     }
@@ -151,6 +191,7 @@ impl Drop for HostPool {
 pub struct Shared {
     pub account: Account,
     pub fault: FaultHook,
+    pub sites: Sites,
     owner: u64,
     closed: AtomicBool,
     /// Waiting blocks by class, for the owner only.
@@ -209,6 +250,7 @@ impl HostPool {
         HostPool(Arc::new(Shared {
             account: Account::new(),
             fault: FaultHook::default(),
+            sites: Sites::default(),
             owner: this_thread(),
             closed: AtomicBool::new(false),
             own: UnsafeCell::new([std::ptr::null_mut(); CLASSES]),
@@ -237,29 +279,40 @@ impl HostPool {
                 header.count = AtomicUsize::new(1);
                 header.version = AtomicU32::new(0);
                 header.history = AtomicU32::new(0);
+                header.sample = 0;
                 account.add_pooled(own, -(header.capacity as i64));
                 block
             }
             None => self.fresh(bytes, capacity)?,
         };
         account.add_live(own, bytes as i64);
+        if own {
+            let taken = account.taken.load(Relaxed) + bytes as u64;
+            account.taken.store(taken, Relaxed);
+            if taken >= account.sample_at.load(Relaxed) {
+                // SAFETY: nobody else refers to the block yet.
+                unsafe { &mut *block.as_ptr() }.sample = shared.sampled(bytes as u64, taken);
+            }
+        }
         Ok(block)
     }
 
     #[cold]
     fn fresh(&self, bytes: usize, capacity: usize) -> Result<NonNull<Header>> {
-        let layout = allocation(capacity).ok_or_else(|| self.memory_error(bytes))?;
-        // SAFETY: the layout holds a header, hence its size is not zero.
-        let ptr = unsafe { alloc(layout) }.cast::<Header>();
-        let Some(block) = NonNull::new(ptr) else {
+        let size = capacity.checked_add(HEADER).ok_or_else(|| self.memory_error(bytes))?;
+        self.make_room(capacity as u64);
+        let take = || NonNull::new(system::take(size).cast::<Header>());
+        let block = take().or_else(|| {
             self.trim();
-            return Err(self.memory_error(bytes));
-        };
+            take()
+        });
+        let block = block.ok_or_else(|| self.memory_error(bytes))?;
         let header = Header {
             count: AtomicUsize::new(1),
             bytes,
             version: AtomicU32::new(0),
             history: AtomicU32::new(0),
+            sample: 0,
             capacity,
             next: std::ptr::null_mut(),
             pool: self.0.clone(),
@@ -276,7 +329,29 @@ impl Shared {
         self.owner == this_thread()
     }
 
+    /// Waiting blocks leave where they and `more` bytes would pass the limit by much.
+    fn make_room(&self, more: u64) {
+        let account = &self.account;
+        let limit = account.limit();
+        let most = limit.saturating_add(limit / 16);
+        let live = account.live().saturating_add(more);
+        if live.saturating_add(account.pooled()) > most {
+            self.shrink(most.saturating_sub(live));
+        }
+    }
+
+    /// A block of `bytes` bytes is a sample, for all that was taken since the last one.
+    #[cold]
+    fn sampled(&self, bytes: u64, taken: u64) -> u32 {
+        let every = self.account.sample_every.load(Relaxed);
+        let due = self.account.sample_at.load(Relaxed);
+        self.account.sample_at.store(taken + every, Relaxed);
+        let passed = if every == 0 { bytes } else { every + (taken - due) };
+        self.sites.add(passed.max(bytes))
+    }
+
     fn memory_error(&self, bytes: usize) -> Error {
+        self.account.refused.store(bytes as u64, Relaxed);
         Error::Memory {
             op: "".into(),
             requested: bytes as u64,
@@ -320,10 +395,36 @@ impl Shared {
 
     /// Returns every waiting block that this thread may touch to the system; the bytes returned.
     pub fn trim(&self) -> u64 {
-        let mut total = 0;
-        if self.is_owner() {
-            total += self.trim_own();
+        self.shrink(0)
+    }
+
+    /// To be called now and then by the owner: what was not in use since the last call but one
+    /// has waited long enough. A pool that is not used keeps a tenth of what is live.
+    pub fn tick(&self) -> u64 {
+        let account = &self.account;
+        let (live, lately) = (account.live(), account.lately());
+        account.before.store(account.recent.swap(live, Relaxed), Relaxed);
+        let most = lately.saturating_sub(live).max(live / 10).max(IDLE_POOLED);
+        if account.pooled() > most { self.shrink(most) } else { 0 }
+    }
+
+    /// Returns waiting blocks, large ones first, until at most `most` bytes wait.
+    fn shrink(&self, most: u64) -> u64 {
+        let before = self.account.pooled();
+        if before > most {
+            self.shrink_others();
         }
+        if self.is_owner() {
+            self.shrink_own(most);
+        }
+        let gone = before.saturating_sub(self.account.pooled());
+        if gone >= IDLE_POOLED {
+            system::settle();
+        }
+        gone
+    }
+
+    fn shrink_others(&self) {
         let others = {
             let mut others = lock(&self.others);
             self.waiting_others.store(0, Relaxed);
@@ -333,36 +434,33 @@ impl Shared {
             // SAFETY: waiting blocks are headers that nobody else refers to.
             let capacity = unsafe { block.0.as_ref() }.capacity;
             self.account.add_pooled(false, -(capacity as i64));
-            total += capacity as u64;
             free(block.0);
         }
-        total
     }
 
-    fn trim_own(&self) -> u64 {
-        let mut total = 0;
-        for class in 0..CLASSES {
-            loop {
+    /// For the owner only.
+    fn shrink_own(&self, most: u64) {
+        for class in (0..CLASSES).rev() {
+            while self.account.pooled() > most {
                 // SAFETY: only the owner calls this; the reference ends before `free`.
                 let head = unsafe { &mut (*self.own.get())[class] };
                 let Some(block) = NonNull::new(*head) else { break };
                 // SAFETY: blocks in a list are headers that nobody else refers to.
                 let header = unsafe { block.as_ref() };
                 *head = header.next;
-                total += header.capacity as u64;
                 self.account.add_pooled(true, -(header.capacity as i64));
                 free(block);
             }
         }
-        total
     }
 
     /// Whether a block may wait for its next use.
     #[inline]
     fn keeps(&self, capacity: usize) -> bool {
         let pooled = self.account.pooled() + capacity as u64;
+        let live = self.account.live();
         capacity <= MAX_POOLED_BLOCK
-            && pooled <= self.account.live().max(ALWAYS_POOLED)
+            && (pooled <= live.max(ALWAYS_POOLED) || live + pooled <= self.account.lately())
             && !self.closed.load(Relaxed)
     }
 }
@@ -378,6 +476,9 @@ pub(crate) unsafe fn give(mut block: NonNull<Header>) {
     let shared: &Shared = &header.pool;
     let own = shared.is_owner();
     shared.account.add_live(own, -(header.bytes as i64));
+    if header.sample != 0 {
+        shared.sites.remove(header.sample);
+    }
     if !shared.keeps(header.capacity) {
         return free_and_trim(block, own);
     }
@@ -414,7 +515,7 @@ fn free_and_trim(block: NonNull<Header>, own: bool) {
     free(block);
     // A pool that was closed on another thread could not touch the owner's blocks.
     if own && shared.closed.load(Relaxed) {
-        shared.trim_own();
+        shared.shrink_own(0);
     }
 }
 
@@ -422,19 +523,12 @@ fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The allocation of a header and `capacity` bytes.
-fn allocation(capacity: usize) -> Option<AllocLayout> {
-    AllocLayout::from_size_align(capacity.checked_add(HEADER)?, ALIGN).ok()
-}
-
 fn free(block: NonNull<Header>) {
     // SAFETY: the block is a header that nobody refers to any more; `fresh` made it with exactly
-    // this size and alignment, and it is freed once. The pool's count outlives the deallocation.
+    // this size, and it is freed once. The pool's count outlives it.
     unsafe {
         let header = block.read();
-        if let Some(layout) = allocation(header.capacity) {
-            dealloc(block.as_ptr().cast(), layout);
-        }
+        system::give(block.as_ptr().cast(), header.capacity + HEADER);
     }
 }
 
@@ -507,6 +601,57 @@ mod tests {
         assert!(pool.account.pooled() >= 5512);
         pool.trim();
         assert_eq!(pool.account.pooled(), 0);
+    }
+
+    #[test]
+    fn what_waits_for_long_leaves_large_blocks_first() {
+        let pool = HostPool::new();
+        let stays = pool.take(1 << 20).unwrap();
+        let blocks: Vec<_> = (0..40).map(|_| pool.take(4 << 20).unwrap()).collect();
+        let small = pool.take(64 << 10).unwrap();
+        blocks.into_iter().for_each(give_back);
+        give_back(small);
+        let all = 40 * (4 << 20) + (64 << 10);
+        assert_eq!(pool.account.pooled(), all, "no more waits than was live");
+        pool.tick();
+        assert_eq!(pool.account.pooled(), all, "it was in use since the tick before");
+        pool.tick();
+        assert_eq!(pool.account.pooled(), all, "it was in use between the two ticks before");
+        pool.tick();
+        assert_eq!(pool.account.pooled(), 64 << 10);
+        assert_eq!(pool.account.live(), 1 << 20);
+        give_back(stays);
+    }
+
+    #[test]
+    fn the_limit_holds_for_live_and_waiting_blocks() {
+        let pool = HostPool::new();
+        pool.account.set_limit(32 << 20);
+        let blocks: Vec<_> = (0..8).map(|_| pool.take(4 << 20).unwrap()).collect();
+        blocks.into_iter().for_each(give_back);
+        assert_eq!(pool.account.pooled(), 32 << 20);
+        let other = pool.take(16 << 20).unwrap();
+        assert!(pool.account.live() + pool.account.pooled() <= 34 << 20);
+        give_back(other);
+    }
+
+    #[test]
+    fn samples_stand_for_what_was_taken_since_the_last() {
+        let pool = HostPool::new();
+        let small: Vec<_> = (0..SAMPLED / 1024 * 3).map(|_| pool.take(1024).unwrap()).collect();
+        let large = pool.take(3 * SAMPLED as usize).unwrap();
+        pool.sites.settle(1);
+        let held = pool.sites.held()[1];
+        assert_eq!((held.bytes, held.blocks), (6 * SAMPLED, 4));
+        small.into_iter().for_each(give_back);
+        assert_eq!(pool.sites.held()[1].bytes, 3 * SAMPLED);
+        pool.account.sample_all();
+        let tiny = pool.take(10).unwrap();
+        pool.sites.settle(2);
+        assert_eq!((pool.sites.held()[2].bytes, pool.sites.held()[2].blocks), (10, 1));
+        give_back(large);
+        give_back(tiny);
+        assert!(pool.sites.held().iter().all(|h| h.bytes == 0));
     }
 
     #[test]
