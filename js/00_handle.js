@@ -61,7 +61,7 @@ let trackedBytes;
 
 let op_tensor_unary, op_tensor_binary, op_tensor_binary_scalar, op_tensor_call;
 let op_tensor_release, op_tensor_meta, op_tensor_track, op_tensor_in_place, op_tensor_in_place_scalar;
-let op_tensor_fill_big, op_tensor_alias, op_own_is;
+let op_tensor_fill_big, op_tensor_alias, op_tensor_attend, op_tensor_disposed, op_own_is;
 export let ops;
 
 /** Binds the ops once per isolate: a snapshot cannot hold their fast forms. */
@@ -70,7 +70,7 @@ export function bindOps() {
   ({
     op_tensor_unary, op_tensor_binary, op_tensor_binary_scalar, op_tensor_call,
     op_tensor_release, op_tensor_meta, op_tensor_track, op_tensor_in_place,
-    op_tensor_in_place_scalar, op_tensor_fill_big, op_tensor_alias, op_own_is,
+    op_tensor_in_place_scalar, op_tensor_fill_big, op_tensor_alias, op_tensor_attend, op_tensor_disposed, op_own_is,
   } = core.ops);
   for (let i = 0; i < modules.length; i++) ops.op_own_module(modules[i]);
   modules = null;
@@ -80,6 +80,7 @@ export function bindOps() {
     born = noteBirth;
   }
   if (verified > 1) Object.assign(hooks, watcher(reportViolation));
+  tracing = ops.op_tensor_traces(track);
   bytes = new Uint8Array(numbers.buffer);
   trackedBytes = new Uint8Array(trackedIds.buffer);
 }
@@ -167,7 +168,7 @@ export class Tensor {
       },
     };
     metaOf = (t) => {
-      idOf(t);
+      if (idOf(t) <= 0) op_tensor_disposed(t.#id);
       const n = op_tensor_meta(t.#id, bytes);
       t.#dtype = DTYPES[numbers[0]];
       const shape = [];
@@ -207,14 +208,16 @@ export class Tensor {
     return n;
   }
   get requiresGrad() {
-    op_tensor_meta(idOf(this), bytes);
+    if (idOf(this) <= 0) op_tensor_disposed(this.#id);
+    op_tensor_meta(this.#id, bytes);
     return (numbers[1] & 1) !== 0;
   }
   set requiresGrad(on) {
     ops.op_tensor_requires_grad(idOf(this), !!on);
   }
   get isLeaf() {
-    op_tensor_meta(idOf(this), bytes);
+    if (idOf(this) <= 0) op_tensor_disposed(this.#id);
+    op_tensor_meta(this.#id, bytes);
     return (numbers[1] & 2) !== 0;
   }
 
@@ -226,13 +229,13 @@ export class Tensor {
   dispose() {
     if (this.#id <= 0) return;
     ops.op_tensor_release(this.#id, 3);
-    this.#id = recordDisposal(Tensor.prototype.dispose);
+    this.#id = recordDisposal(this.#id, Tensor.prototype.dispose);
   }
 
   [SymbolDispose]() {
     if (this.#id <= 0) return;
     ops.op_tensor_release(this.#id, 3);
-    this.#id = recordDisposal(Tensor.prototype[SymbolDispose]);
+    this.#id = recordDisposal(this.#id, Tensor.prototype[SymbolDispose]);
   }
 }
 
@@ -272,7 +275,7 @@ function makeVerifier() {
       // Written stacks are slow: all of a small program, samples of a long one.
       if (record <= 4096 || record % 64 === 0) {
         const made = births.has(t) ? `, it was made at${place(births.get(t))}` : "";
-        ops.op_tensor_disposed_at(record, ` by the ownership pass at${place(capture())}${made}`);
+        ops.op_tensor_disposed_at(record, ` by the ownership pass at${place(capture())}${made}`, 0);
       }
       return -record;
     },
@@ -286,7 +289,7 @@ function makeVerifier() {
 // Numbers a disposal and, for the error of a later use, tells the native side where it was. A
 // trace costs a hundred times as much as a disposal: programs that dispose in a loop get one for
 // the first thousand, then samples.
-function recordDisposal(caller) {
+function recordDisposal(id, caller) {
   const record = ++disposed;
   if (record <= 1024 || record % 1024 === 0) {
     const holder = {};
@@ -296,7 +299,7 @@ function recordDisposal(caller) {
     Error.stackTraceLimit = limit;
     const { stack } = holder;
     const from = StringPrototypeIndexOf(stack, "    at ");
-    if (from >= 0) ops.op_tensor_disposed_at(record, ` ${StringPrototypeSlice(stack, from + 4)}`);
+    if (from >= 0) ops.op_tensor_disposed_at(record, ` ${StringPrototypeSlice(stack, from + 4)}`, id);
   }
   return -record;
 }
@@ -316,17 +319,24 @@ core.registerErrorClass("TensorMemoryError", TensorMemoryError);
 let born = null;
 let made = null;
 let verifier = null;
+// Every tensor is traced to the line that made it.
+let tracing = false;
 
 function noteBirth(t) {
   if (made !== null) made[made.length] = t;
   if (verifier !== null) verifier.made(t);
 }
 
-/** The handle of a new heap slot. A negative id asks for the nursery to be tracked. */
+/** Who made what is allocated since the last tensor: the line that the program is at. */
+export function attend() {
+  if (tracing) op_tensor_attend(0);
+}
+
+/** The handle of a new heap slot. A negative id asks to be attended to. */
 export function make(id) {
   const t = new Tensor(TOKEN, id < 0 ? -id : id);
   nursery[newborn++] = t;
-  if (id < 0 || newborn === NURSERY) track();
+  if ((id < 0 && op_tensor_attend(-id)) || newborn === NURSERY) track();
   if (born !== null) born(t);
   return given(t);
 }
@@ -355,7 +365,14 @@ export function track() {
 export function afterCollection(error, again) {
   if (!(error instanceof TensorMemoryError)) throw error;
   track();
-  ops.op_tensor_collect();
+  if (ops.op_tensor_make_room(false)) {
+    try {
+      return again();
+    } catch (second) {
+      if (!(second instanceof TensorMemoryError)) throw second;
+    }
+  }
+  if (!ops.op_tensor_make_room(true)) throw error;
   return again();
 }
 
@@ -710,7 +727,7 @@ for (const key of Reflect.ownKeys(Tensor.prototype)) {
   for (const f of [value, get, set]) if (typeof f === "function" && f !== Tensor) operations.add(f);
 }
 const followers = [
-  addMethods, addOperations, alias, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, idOf, inPlace, integer,
+  addMethods, addOperations, alias, attend, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, idOf, inPlace, integer,
   integers, isTensor, list, make, noteModule, options, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);

@@ -1,6 +1,6 @@
 // Gradients as JavaScript sees them: backward, grad, and functions of trees of tensors.
 
-import { addMethods, countedList, describe, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { addMethods, attend, countedList, describe, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { checkpoint, detectAnomaly, drive, Function } from "ext:mlrun_tensor/01_custom.js";
 import { withGradMode } from "ext:mlrun_tensor/01_modes.js";
 
@@ -26,6 +26,7 @@ addMethods({
     const opts = options("backward", given, ["retainGraph", "createGraph"]);
     const seed = gradient ? idOf(gradient) : 0;
     drive(ops.op_tensor_backward(idOf(this), seed, !!opts.retainGraph, !!opts.createGraph, buffer()));
+    attend();
   },
 });
 

@@ -14,6 +14,7 @@ export function memoryStats() {
     pooledBytes: numbers[4],
     minorGCs: numbers[13],
     majorGCs: numbers[14],
+    gcTime: numbers[15],
     released: { byPass: released(5), byMinorGC: released(7), byMajorGC: released(9), byDispose: released(11) },
   };
 }
@@ -29,6 +30,13 @@ export function setMemoryLimit(bytes) {
     throw new RangeError(`setMemoryLimit: expected a number of bytes, got ${describe(bytes)}`);
   }
   ops.op_tensor_memory_limit(bytes);
+}
+
+/** Writes V8's heap snapshot to `file`; tensors have the size of their memory in it. */
+export function heapSnapshot(file) {
+  if (typeof file !== "string") throw new TypeError(`heapSnapshot: expected the name of a file, got ${describe(file)}`);
+  track();
+  ops.op_tensor_heap_snapshot(file);
 }
 
 /** A full collection now. */

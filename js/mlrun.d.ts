@@ -71,7 +71,10 @@ declare module "mlrun" {
     toJSON(): any;
     [Symbol.toPrimitive](hint: string): number | bigint | boolean | string;
     [Symbol.iterator](): IterableIterator<Tensor>;
-    /** Frees the handle now; a later use is a ReferenceError that says where this was. */
+    /**
+     * Frees the handle now; a later use is a ReferenceError that says where this was, and where the
+     * tensor was made (of the first 256 in a program; of all with --trace-leaks).
+     */
     dispose(): void;
     [Symbol.dispose](): void;
 
@@ -394,10 +397,21 @@ declare module "mlrun" {
     /** Collections that were run for the sake of tensors. */
     minorGCs: number;
     majorGCs: number;
+    /** Milliseconds of all collections, whoever asked for them. */
+    gcTime: number;
     released: { byPass: Released; byMinorGC: Released; byMajorGC: Released; byDispose: Released };
   }
+  /** Counts and bytes right now; never collects. */
   export function memoryStats(): MemoryStats;
+  /** `peakBytes` starts again from the bytes that are live now. */
   export function resetPeakMemory(): void;
+  /**
+   * Writes V8's heap snapshot to `file`, for the memory panel of a browser's developer tools (which
+   * want a name that ends in ".heapsnapshot"). Each storage is a node of its own, with its size,
+   * held by the tensors on it.
+   * @throws Error where the file cannot be written
+   */
+  export function heapSnapshot(file: string): void;
   /** Bytes of tensors that may be live at once; Infinity takes the limit away. */
   export function setMemoryLimit(bytes: number): void;
   export function gc(): void;
@@ -409,6 +423,11 @@ declare module "mlrun" {
   export function tidy<R>(fn: () => R): R;
   /** `t` outlives the {@link tidy} that it was made in; gives `t`. */
   export function keep(t: Tensor): Tensor;
+  /**
+   * Thrown where live tensors would pass the memory limit, after what the collector can free was
+   * freed. Names the request, live bytes, the limit, and the lines whose tensors hold most (about:
+   * one block in 4 MB is a sample; exactly with --memory-report or --trace-leaks).
+   */
   export class TensorMemoryError extends RangeError {}
 
   type Reduction = "none" | "mean" | "sum";

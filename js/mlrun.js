@@ -21,8 +21,9 @@ export {
 export { einsum } from "ext:mlrun_tensor/00_index.js";
 export { concat, stack, where } from "ext:mlrun_tensor/00_shape.js";
 export { autograd, checkpoint, enableGrad, grad, noGrad, valueAndGrad } from "ext:mlrun_tensor/01_autograd.js";
-export { gc, memoryStats, resetPeakMemory, setMemoryLimit } from "ext:mlrun_tensor/06_memory.js";
+export { gc, heapSnapshot, memoryStats, resetPeakMemory, setMemoryLimit } from "ext:mlrun_tensor/06_memory.js";
 export { Checkpoints } from "ext:mlrun_tensor/07_checkpoints.js";
+import "ext:mlrun_tensor/08_turns.js";
 export { nextTurn, progress, summary } from "ext:mlrun_tensor/07_training.js";
 
 export const nn = nnModule;

@@ -33,7 +33,10 @@ fn run() -> Result<ExitCode, String> {
     }
     let program = if arguments.list { Default::default() } else { discover::binary(root)? };
     let update = std::env::var_os("UPDATE_GOLDEN").is_some_and(|v| v != "0");
-    let setting = Arc::new(spec::Setting { program, root: root.to_path_buf(), update });
+    // `--trace-leaks` looks for leaks in every spec, `--v8-flags=...` collects at bad moments.
+    let extra = std::env::var("MLRUN_EXTRA_ARGS").unwrap_or_default();
+    let extra = extra.split_whitespace().map(str::to_owned).collect();
+    let setting = Arc::new(spec::Setting { program, root: root.to_path_buf(), update, extra });
     let mut trials: Vec<Trial> = found
         .into_iter()
         .map(|found| {

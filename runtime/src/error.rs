@@ -13,6 +13,9 @@ pub enum Error {
     /// column of the user's source.
     #[error("{0}")]
     Uncaught(Box<Report>),
+    /// The host ended the program ([`crate::Terminator`]).
+    #[error("the program was ended by its host")]
+    Terminated,
     /// No isolate could be made.
     #[error("runtime: the isolate could not be made: {0}")]
     Isolate(#[source] CoreError),

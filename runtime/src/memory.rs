@@ -5,41 +5,106 @@
 //! released early never reaches a threshold. Deliberately not here: memory limits.
 
 use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+use std::time::Instant;
 
 use deno_core::v8;
 use mlrun_globals::GcKind;
 use mlrun_globals::Pacer;
 
-/// V8 flag without which a requested minor collection does nothing. It also shows
-/// `globalThis.gc`, which the global scope takes away again.
-pub(crate) const V8_FLAGS: &str = "--expose-gc";
+use crate::gc_clock::GcClock;
 
-/// New bytes after which a minor collection is worth its tenth of a millisecond.
+/// V8 flags, before the first isolate. Without the first a requested minor collection does nothing
+/// (it also shows `globalThis.gc`, which the global scope takes away again). Without the second V8
+/// marks all the time where tensors come and go: it would let them grow by a tenth between two
+/// major collections.
+pub(crate) const V8_FLAGS: &str = "--expose-gc --external-memory-max-growing-factor=4";
+
+/// New bytes after which a minor collection is worth its tenth of a millisecond, at least.
 const YOUNG: u64 = 64 << 20;
 
+/// Of a program's time that collections may take, in thousandths: more doubles the bytes between
+/// them, less than the second halves these.
+const SHARE: (u32, u32) = (12, 3);
+
+/// A step of 512 MB is more than any program should need.
+const MOST_DOUBLED: u32 = 3;
+
+/// A judgement of the share needs so much time.
+const WINDOW: Duration = Duration::from_millis(100);
+
 /// Minor collections by allocation, major ones by growth.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pace {
+    clock: Rc<GcClock>,
     /// Live bytes after the last major collection.
     floor: Cell<u64>,
+    /// Bytes between collections are [`YOUNG`] times two to this.
+    doubled: Cell<u32>,
+    /// The limit of live bytes.
+    limit: Cell<u64>,
+    /// Start of the current window, and the clock then.
+    window: Cell<(Instant, Duration)>,
+}
+
+impl Pace {
+    pub fn new(clock: Rc<GcClock>) -> Pace {
+        Pace {
+            clock,
+            floor: Cell::default(),
+            doubled: Cell::default(),
+            limit: Cell::new(u64::MAX),
+            window: Cell::new((Instant::now(), Duration::ZERO)),
+        }
+    }
+
+    /// Bytes between two collections. Close to the limit frequent ones cost less than full ones.
+    fn step(&self) -> u64 {
+        (YOUNG << self.doubled.get()).min(self.limit.get() / 8).max(1 << 20)
+    }
+
+    /// Lengthens or shortens the step by what collections cost lately.
+    fn adjust(&self) {
+        let (start, spent) = self.window.get();
+        let passed = start.elapsed();
+        if passed < WINDOW {
+            return;
+        }
+        let now = self.clock.spent();
+        self.window.set((Instant::now(), now));
+        let doubled = self.doubled.get();
+        let cost = (now - spent) * 1000;
+        if cost > passed * SHARE.0 && self.step() < self.limit.get() / 8 {
+            self.doubled.set((doubled + 1).min(MOST_DOUBLED));
+        } else if cost < passed * SHARE.1 {
+            self.doubled.set(doubled.saturating_sub(1));
+        }
+    }
 }
 
 impl Pacer for Pace {
     fn threshold(&self) -> u64 {
-        YOUNG
+        self.step()
     }
 
     /// A minor collection; a major one too if what survives has grown, since the last major
-    /// one, by [`YOUNG`] and by half of what was live then.
-    fn pace(&self, _pending: u64, _live: u64, collect: &mut dyn FnMut(GcKind) -> u64) {
+    /// one, by the step and by half of what was live then.
+    fn pace(&self, _pending: u64, limit: u64, collect: &mut dyn FnMut(GcKind) -> u64) {
+        self.limit.set(limit);
         let live = collect(GcKind::Minor);
         let floor = self.floor.get();
-        if live >= floor.saturating_add(YOUNG.max(floor / 2)) {
+        if live >= floor.saturating_add(self.step().max(floor / 2)) {
             self.floor.set(collect(GcKind::Major));
         } else {
             // Releases without a collection lower the floor as well.
             self.floor.set(floor.min(live));
         }
+        self.adjust();
+    }
+
+    fn spent(&self) -> Duration {
+        self.clock.spent()
     }
 
     #[expect(clippy::disallowed_methods, reason = "this module makes the collector run")]
@@ -62,7 +127,7 @@ mod tests {
     /// Live bytes after each collection that the pacer asks for; returns what it asked for.
     fn paced(pace: &Pace, after: &[u64]) -> Vec<GcKind> {
         let mut asked = Vec::new();
-        pace.pace(YOUNG, 0, &mut |kind| {
+        pace.pace(YOUNG, u64::MAX, &mut |kind| {
             asked.push(kind);
             after[asked.len() - 1]
         });
@@ -72,7 +137,7 @@ mod tests {
     #[test]
     fn major_collections_follow_growth() {
         use GcKind::{Major, Minor};
-        let pace = Pace::default();
+        let pace = Pace::new(GcClock::new());
         let steps: &[(&[u64], &[GcKind])] = &[
             (&[MIB], &[Minor]),
             (&[63 * MIB], &[Minor]),
@@ -87,5 +152,14 @@ mod tests {
         for (index, (after, expected)) in steps.iter().enumerate() {
             assert_eq!(paced(&pace, after), *expected, "step {index}");
         }
+    }
+    #[test]
+    fn the_step_is_a_part_of_the_limit() {
+        let pace = Pace::new(GcClock::new());
+        assert_eq!(pace.threshold(), YOUNG);
+        pace.pace(YOUNG, 256 * MIB, &mut |_| 0);
+        assert_eq!(pace.threshold(), 32 * MIB);
+        pace.pace(YOUNG, 0, &mut |_| 0);
+        assert_eq!(pace.threshold(), MIB);
     }
 }

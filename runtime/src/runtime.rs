@@ -6,19 +6,24 @@
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Once;
+use std::task::Poll;
+use std::time::Duration;
 
 use deno_core::JsRuntime;
 use deno_core::ModuleSpecifier;
 use deno_core::PollEventLoopOptions;
 use deno_core::error::CoreError;
 use deno_core::v8;
+use mlrun_globals::Alive;
 use mlrun_globals::Exit;
 use mlrun_globals::ProcessState;
 use mlrun_globals::TensorOptions;
+use mlrun_globals::TensorState;
 
 use crate::array_buffers;
 use crate::budget;
 use crate::error::Error;
+use crate::gc_clock::GcClock;
 use crate::heap_guard::HeapGuard;
 use crate::loader::CacheDir;
 use crate::loader::Loader;
@@ -26,9 +31,11 @@ use crate::loader::Ownership;
 use crate::loader::Stats;
 use crate::memory;
 use crate::memory::Pace;
+use crate::memory_report::MemoryReport;
 use crate::report;
 use crate::report::Report;
 use crate::snapshot;
+use crate::terminator::Terminator;
 
 /// How to make a [`Runtime`].
 #[derive(Clone, Debug, Default)]
@@ -50,15 +57,32 @@ pub struct RuntimeOptions {
     /// Bytes of JavaScript objects, apart from tensors; a script that needs more ends with
     /// [`Error::Uncaught`]. `None`: a quarter of the memory, at most 4 GiB.
     pub heap_limit: Option<usize>,
+    /// Loops in asynchronous functions and at the top level of the program's own modules let timers,
+    /// I/O and V8's own tasks have their turn about every 8 ms. The directive `"use yield"` asks
+    /// for that in one function or module.
+    pub yields: bool,
+    /// Every tensor is traced to the line that made it, for [`Runtime::memory_report`] and
+    /// [`Runtime::alive`]. Each costs some microseconds then.
+    pub trace_memory: bool,
 }
 
 /// A JavaScript isolate. Not `Send`: it stays on the thread that made it.
 pub struct Runtime {
+    // Before the isolate: its handles must not outlive that.
+    tensors: Rc<TensorState>,
     js: JsRuntime,
     event_loop: tokio::runtime::Runtime,
     loader: Rc<Loader>,
     heap_guard: HeapGuard,
+    /// Programs that were started.
+    runs: u32,
+    terminator: Terminator,
+    // After the isolate, which refers to it.
+    gc_clock: Rc<GcClock>,
 }
+
+/// While a program waits, memory that it does not use goes back to the system after three of these.
+const TICK: Duration = Duration::from_millis(250);
 
 impl Runtime {
     /// Makes an isolate from the startup snapshot.
@@ -75,7 +99,9 @@ impl Runtime {
             .map_err(Error::EventLoop)?;
         static FLAGS: Once = Once::new();
         FLAGS.call_once(|| v8::V8::set_flags_from_string(memory::V8_FLAGS));
-        let loader = Rc::new(Loader::new(&options.cache, options.ownership, options.mutant));
+        let loader = Loader::new(&options.cache, options.ownership, options.mutant);
+        let loader = Rc::new(loader.with_yields(options.yields));
+        let gc_clock = GcClock::new();
         let heap_limit = options.heap_limit.unwrap_or_else(budget::default_heap_limit);
         let mut js = {
             // V8 posts delayed tasks to the event loop that is current when the isolate is made.
@@ -91,7 +117,8 @@ impl Runtime {
                         verify_all: options.ownership == Ownership::VerifyAll,
                         texts: Some(loader.clone()),
                         memory_limit: options.memory_limit.or_else(budget::default_tensor_limit),
-                        pacer: Some(Rc::new(Pace::default())),
+                        pacer: Some(Rc::new(Pace::new(gc_clock.clone()))),
+                        trace: options.trace_memory,
                     },
                 }),
                 startup_snapshot: Some(snapshot::SNAPSHOT),
@@ -107,10 +134,13 @@ impl Runtime {
             })
             .map_err(Error::Isolate)?
         };
+        gc_clock.watch(js.v8_isolate());
         js.v8_isolate().set_prepare_stack_trace_callback(report::prepare_stack_trace);
         start_globals(&mut js)?;
         let heap_guard = HeapGuard::new(&mut js, heap_limit);
-        Ok(Self { js, event_loop, loader, heap_guard })
+        let terminator = Terminator::new(js.v8_isolate());
+        let tensors = js.op_state().borrow().borrow::<Rc<TensorState>>().clone();
+        Ok(Self { js, event_loop, loader, heap_guard, runs: 0, terminator, tensors, gc_clock })
     }
 
     /// Runs a file as the main module, until the event loop has nothing left to do.
@@ -142,7 +172,11 @@ impl Runtime {
     /// As [`Runtime::run_main`].
     pub fn eval_with_args(&mut self, code: &str, args: &[String]) -> Result<Exit, Error> {
         let cwd = std::env::current_dir().map_err(Error::Cwd)?;
-        let path = cwd.join("$eval.js");
+        // A module is evaluated once under its name.
+        let path = cwd.join(match self.runs {
+            0 => "$eval.js".to_owned(),
+            n => format!("$eval{}.js", n + 1),
+        });
         let specifier =
             ModuleSpecifier::from_file_path(&path).map_err(|()| Error::Path { path })?;
         self.loader.add_virtual_file(&specifier, code);
@@ -153,6 +187,38 @@ impl Runtime {
     /// What the loader did so far.
     pub fn stats(&self) -> Stats {
         self.loader.stats()
+    }
+
+    /// Ends what this runtime runs, from any thread.
+    pub fn terminator(&self) -> Terminator {
+        self.terminator.clone()
+    }
+
+    /// What the program did with tensor memory so far.
+    pub fn memory_report(&self) -> MemoryReport {
+        MemoryReport::new(&self.tensors, &self.gc_clock)
+    }
+
+    /// Tensors that are alive after a full collection, by the line that made them, the most bytes
+    /// first. The lines are known with [`RuntimeOptions::trace_memory`].
+    pub fn alive(&mut self) -> Vec<Alive> {
+        let tensors = self.tensors.clone();
+        deno_core::scope!(scope, &mut self.js);
+        mlrun_globals::alive(scope, &tensors)
+    }
+
+    /// Returns memory that waits for reuse to the system; the bytes returned. A run does so at its
+    /// end, and while the program waits.
+    pub fn trim(&mut self) -> u64 {
+        self.tensors.engine.pool.trim()
+    }
+
+    /// Ends the isolate. Bytes of tensors that are alive afterwards are held by nothing that could
+    /// release them: other than 0 is a bug of mlrun.
+    pub fn end(self) -> u64 {
+        let pool = self.tensors.engine.pool.clone();
+        drop(self);
+        pool.account.live()
     }
 
     pub(crate) fn isolate(&mut self) -> &mut v8::Isolate {
@@ -178,15 +244,27 @@ impl Runtime {
     }
 
     fn run_module(&mut self, specifier: &ModuleSpecifier) -> Result<Exit, Error> {
-        let Self { js, event_loop, .. } = self;
+        let Self { js, event_loop, tensors, terminator, .. } = self;
+        let first = self.runs == 0;
+        self.runs += 1;
         let ran: Result<(), CoreError> = event_loop.block_on(async {
-            let id = js.load_main_es_module(specifier).await?;
+            // An isolate has one main module.
+            let id = match first {
+                true => js.load_main_es_module(specifier).await?,
+                false => js.load_side_es_module(specifier).await?,
+            };
             let evaluated = js.mod_evaluate(id);
-            js.run_event_loop(PollEventLoopOptions::default()).await?;
-            evaluated.await
+            match run_event_loop(js, tensors, terminator).await? {
+                Ended::Done => evaluated.await,
+                Ended::Terminated => Ok(()),
+            }
         });
+        self.trim();
         if self.heap_guard.ended(&mut self.js) {
             return Err(Error::Uncaught(Box::new(Report::headline(self.heap_guard.message()))));
+        }
+        if self.terminator.ended() {
+            return Err(Error::Terminated);
         }
         let exit = self.exit();
         if exit.requested {
@@ -201,6 +279,35 @@ impl Runtime {
             }
         }
     }
+}
+
+/// Why an event loop ended.
+enum Ended {
+    Done,
+    Terminated,
+}
+
+/// Runs the event loop; while it waits, the pool ticks.
+async fn run_event_loop(
+    js: &mut JsRuntime,
+    tensors: &TensorState,
+    terminator: &Terminator,
+) -> Result<Ended, CoreError> {
+    let pool = &tensors.engine.pool;
+    let mut ticks = tokio::time::interval(TICK);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    std::future::poll_fn(|cx| {
+        if terminator.poll(cx.waker()) {
+            return Poll::Ready(Ok(Ended::Terminated));
+        }
+        let done = js.poll_event_loop(cx, PollEventLoopOptions::default());
+        // Without memory that waits nobody is woken up for it.
+        while done.is_pending() && pool.account.pooled() > 0 && ticks.poll_tick(cx).is_ready() {
+            pool.tick();
+        }
+        done.map_ok(|()| Ended::Done)
+    })
+    .await
 }
 
 /// Calls the function that the snapshot left on the global object.

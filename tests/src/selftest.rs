@@ -20,7 +20,12 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 
 fn check(files: &[(&str, &str)], update: bool) -> (Result<(), String>, TempDir) {
     let dir = folder(files);
-    let setting = spec::Setting { program: "/bin/sh".into(), root: "/repository".into(), update };
+    let setting = spec::Setting {
+        program: "/bin/sh".into(),
+        root: "/repository".into(),
+        update,
+        extra: vec![],
+    };
     (spec::check(dir.path(), &setting), dir)
 }
 

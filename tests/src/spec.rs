@@ -73,6 +73,29 @@ pub struct Setting {
     pub root: PathBuf,
     /// Rewrites expected files instead of failing.
     pub update: bool,
+    /// Options that every program gets besides its own: `MLRUN_EXTRA_ARGS`.
+    pub extra: Vec<String>,
+}
+
+impl Setting {
+    /// The extra options, where `args` run a program.
+    fn extra_for(&self, args: &[String]) -> &[String] {
+        const OTHERS: [&str; 8] =
+            ["compile", "explain", "info", "-h", "--help", "-V", "--version", "--trace-leaks"];
+        match args.iter().any(|arg| OTHERS.contains(&arg.as_str())) || args.is_empty() {
+            true => &[],
+            false => &self.extra,
+        }
+    }
+}
+
+/// Takes the list of what is alive off the end; an error where mlrun found a leak of its own.
+fn without_alive(err: &str) -> Result<&str, String> {
+    match err.split_once("alive at the end: ") {
+        Some((_, alive)) if alive.contains("\nleak: ") => Err(format!("it leaks:\n{alive}")),
+        Some((own, _)) => Ok(own),
+        None => Ok(err),
+    }
 }
 
 /// Runs the spec in `folder`; the error is the text that a person reads.
@@ -96,7 +119,16 @@ pub fn check(folder: &Path, setting: &Setting) -> Result<(), String> {
             err.push_str(&line);
         }
         out.push_str(&scratch.with_tokens(&outcome.stdout, setting));
-        err.push_str(&scratch.with_tokens(&outcome.stderr, setting));
+        // The list of what is alive is no part of what a program must print.
+        let traced = setting.extra_for(&run.args).iter().any(|arg| arg == "--trace-leaks");
+        let stderr = match traced {
+            true => without_alive(&outcome.stderr).unwrap_or_else(|problem| {
+                problems.push(problem);
+                ""
+            }),
+            false => &outcome.stderr,
+        };
+        err.push_str(&scratch.with_tokens(stderr, setting));
         match outcome.end {
             End::Code(code) if code == run.exit => {}
             End::Code(code) => problems.push(format!(
@@ -240,7 +272,9 @@ impl Scratch {
         }
         let job = Job {
             program: setting.program.clone(),
-            args: run.args.iter().map(|a| self.fill_tokens(a, setting).into()).collect(),
+            args: (setting.extra_for(&run.args).iter().chain(&run.args))
+                .map(|a| self.fill_tokens(a, setting).into())
+                .collect(),
             env: self.environment(run, setting),
             dir: self.dir(),
             stdin: run.stdin.clone(),

@@ -213,15 +213,21 @@ pub fn op_tensor_call(
     Ok(n as u32)
 }
 
+/// The tensor that an in-place op changes; an error has the name that the program called.
+fn changed(heap: &Heap, dst: f64, row: Op) -> Result<&mlrun_tensor_core::Tensor, Error> {
+    heap.get(HeapId::from_f64(dst))
+        .map_err(|_| Error::Disposed { op: format!("{}_", row.name()).into() })
+}
+
 /// `dst = op(dst, b)` in `dst`'s bytes.
 #[op2(fast)]
 pub fn op_tensor_in_place(state: &OpState, op: u32, dst: f64, b: f64) -> Result<(), TensorError> {
     let state = TensorState::of(state);
     let row = row(op)?;
     let change = state.with_heap(&[dst, b], |heap| {
-        let get = |id| heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op(row.name()));
-        let t = get(dst)?;
-        let args = [Arg::Tensor(t), Arg::Tensor(get(b)?)];
+        let t = changed(heap, dst, row)?;
+        let b = heap.get(HeapId::from_f64(b)).map_err(|e| e.in_op(row.name()))?;
+        let args = [Arg::Tensor(t), Arg::Tensor(b)];
         state.engine.call_in_place(row, t, &args, &Attrs::new())
     })?;
     state.rebase(dst, change)
@@ -237,7 +243,7 @@ pub fn op_tensor_in_place_scalar(
     let state = TensorState::of(state);
     let row = row(op)?;
     let change = state.with_heap(&[dst], |heap| {
-        let t = heap.get(HeapId::from_f64(dst)).map_err(|e| e.in_op(row.name()))?;
+        let t = changed(heap, dst, row)?;
         let args = [Arg::Tensor(t), Arg::Scalar(Scalar::from_number(b))];
         state.engine.call_in_place(row, t, &args, &Attrs::new())
     })?;

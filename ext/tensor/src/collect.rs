@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use deno_core::{OpState, op2, v8};
 use mlrun_tensor_core::HeapId;
@@ -24,26 +25,36 @@ pub enum GcKind {
 /// Decides when the collector runs for the sake of tensors. Called with V8 in a state where a
 /// collection is allowed.
 pub trait Pacer {
-    /// Bytes of new tensors after which [`Pacer::pace`] wants to be asked.
+    /// Bytes of new tensors after which [`Pacer::pace`] wants to be asked; asked for after each.
     fn threshold(&self) -> u64;
-    /// `pending`: bytes allocated since the last call and not released; `live`: all of them.
-    /// `collect` runs a collection and gives the live bytes after it.
-    fn pace(&self, pending: u64, live: u64, collect: &mut dyn FnMut(GcKind) -> u64);
+    /// `pending`: bytes allocated since the last call and not released; `limit`: the most that may
+    /// be live. `collect` runs a collection and gives the live bytes after it.
+    fn pace(&self, pending: u64, limit: u64, collect: &mut dyn FnMut(GcKind) -> u64);
+    /// Time that V8 spent collecting so far, whoever asked for it.
+    fn spent(&self) -> Duration;
     /// Runs one collection.
     fn collect(&self, isolate: &mut v8::Isolate, kind: GcKind);
 }
 
+/// Between two ticks of the pool in a program that never waits.
+const TICK: Duration = Duration::from_secs(2);
+
+/// A handle and its finalizer.
+type Watched = (HeapId, v8::Weak<v8::Object>);
+
 /// Byte counts between two calls of the pacer, and the finalizers of tracked handles.
 pub struct Nursery {
     pub pacer: Option<Rc<dyn Pacer>>,
-    threshold: u64,
+    threshold: Cell<u64>,
     since: Cell<u64>,
     base: Cell<u64>,
     reported: Cell<i64>,
+    /// The pool's last tick.
+    ticked: Cell<Instant>,
     /// Collections that were run for the sake of tensors: minor, major.
     pub collections: [Cell<u64>; 2],
     /// By slot index; a slot names one handle until it is released.
-    weak: RefCell<Vec<Option<v8::Weak<v8::Object>>>>,
+    weak: RefCell<Vec<Option<Watched>>>,
 }
 
 impl Nursery {
@@ -51,10 +62,11 @@ impl Nursery {
         let threshold = pacer.as_ref().map_or(u64::MAX, |p| p.threshold());
         Nursery {
             pacer,
-            threshold,
+            threshold: Cell::new(threshold),
             since: Cell::new(0),
             base: Cell::new(0),
             reported: Cell::new(0),
+            ticked: Cell::new(Instant::now()),
             collections: Default::default(),
             weak: RefCell::default(),
         }
@@ -65,14 +77,19 @@ impl Nursery {
     pub fn allocated(&self, bytes: u64, live: impl FnOnce() -> u64) -> bool {
         let since = self.since.get() + bytes;
         self.since.set(since);
-        if since < self.threshold {
+        if since < self.threshold.get() {
             return false;
         }
         let live = live();
         self.base.set(self.base.get().min(live));
         let pending = self.pending(live);
         self.since.set(pending);
-        pending >= self.threshold
+        self.is_due()
+    }
+
+    /// Whether so much was allocated that the pacer wants to be asked.
+    pub fn is_due(&self) -> bool {
+        self.since.get() >= self.threshold.get()
     }
 
     /// Drops the finalizer of a handle that was released in another way.
@@ -89,7 +106,17 @@ impl Nursery {
         if weak.len() <= id.index() {
             weak.resize_with(id.index() + 1, || None);
         }
-        weak[id.index()] = Some(finalizer);
+        weak[id.index()] = Some((id, finalizer));
+    }
+
+    /// Live handles with a finalizer, by slot.
+    pub fn handles<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+    ) -> Vec<(HeapId, v8::Local<'s, v8::Value>)> {
+        let weak = self.weak.borrow();
+        let alive = weak.iter().flatten();
+        alive.filter_map(|(id, weak)| Some((*id, weak.to_local(scope)?.into()))).collect()
     }
 
     /// Bytes allocated since the last pacing and still there.
@@ -117,6 +144,10 @@ pub fn op_tensor_track(
     }
     report_external(&state, scope);
     pace(&state, scope);
+    if state.nursery.ticked.get().elapsed() >= TICK {
+        state.nursery.ticked.set(Instant::now());
+        state.engine.pool.tick();
+    }
 }
 
 fn watch_all(
@@ -179,18 +210,19 @@ fn report_external(state: &TensorState, isolate: &mut v8::Isolate) {
 
 fn pace(state: &Rc<TensorState>, isolate: &mut v8::Isolate) {
     let Some(pacer) = state.nursery.pacer.clone() else { return };
-    if state.nursery.since.get() < state.nursery.threshold {
+    if !state.nursery.is_due() {
         return;
     }
-    let live = live_bytes(state);
-    let pending = state.nursery.pending(live);
-    pacer.pace(pending, live, &mut |kind| run_collection(state, isolate, &*pacer, kind));
+    let pending = state.nursery.pending(live_bytes(state));
+    let limit = state.engine.pool.account.limit();
+    pacer.pace(pending, limit, &mut |kind| run_collection(state, isolate, &*pacer, kind));
+    state.nursery.threshold.set(pacer.threshold());
     state.nursery.since.set(0);
     state.nursery.base.set(live_bytes(state));
 }
 
 /// Runs a collection and gives the live bytes after it.
-fn run_collection(
+pub fn run_collection(
     state: &TensorState,
     isolate: &mut v8::Isolate,
     pacer: &dyn Pacer,
@@ -206,6 +238,27 @@ fn run_collection(
     count.set(count.get() + 1);
     report_external(state, isolate);
     live_bytes(state)
+}
+
+/// At the memory limit: `major` or else only young handles are collected. False where that cannot
+/// help, as one request is more than everything.
+#[op2(nofast)]
+pub fn op_tensor_make_room(
+    isolate: &mut v8::Isolate,
+    state: Rc<RefCell<OpState>>,
+    major: bool,
+) -> bool {
+    let state = TensorState::of(&state.borrow()).clone();
+    let account = &state.engine.pool.account;
+    let refused = account.refused();
+    if refused > account.limit() {
+        return false;
+    }
+    if let Some(pacer) = state.nursery.pacer.clone() {
+        let kind = if major { GcKind::Major } else { GcKind::Minor };
+        run_collection(&state, isolate, &*pacer, kind);
+    }
+    major || live_bytes(&state).saturating_add(refused) <= account.limit()
 }
 
 /// `gc()`: a full collection now.

@@ -21,6 +21,9 @@ pub enum TensorError {
     NotOneElement { op: &'static str, numel: usize },
     #[error("{op}: {got} bytes of data do not fit, expected {expected}")]
     Bytes { op: &'static str, got: usize, expected: usize },
+    /// At the memory limit: who holds most.
+    #[error("{error}{holders}")]
+    Memory { error: Error, holders: String },
     #[error("{op}: the tensor was disposed{at}; a disposed tensor cannot be used again")]
     Disposed { op: Cow<'static, str>, at: String },
 }
@@ -34,6 +37,7 @@ impl JsErrorClass for TensorError {
                 FileErrorClass::Type => "TypeError",
                 FileErrorClass::Generic => "Error",
             },
+            TensorError::Memory { error, .. } => class_name(error.class()),
             TensorError::Disposed { .. } => "ReferenceError",
             TensorError::Bytes { .. } | TensorError::NotOneElement { .. } => "RangeError",
             TensorError::UnknownOp { .. } | TensorError::Buffer { .. } => "TypeError",

@@ -32,7 +32,7 @@ impl JsErrorClass for FileError {
     }
 }
 
-fn failed(op: &str, path: &str, problem: impl ToString) -> FileError {
+pub(crate) fn failed(op: &str, path: &str, problem: impl ToString) -> FileError {
     FileError { op: op.to_string(), path: path.to_string(), problem: problem.to_string() }
 }
 

@@ -10,22 +10,34 @@ mod collect;
 mod data;
 mod error;
 mod files;
+mod heap_snapshot;
 mod io;
+mod leaks;
 mod memory;
 mod modules;
 mod ownership;
+mod places;
 mod state;
+mod trace;
+mod turns;
 
 pub use crate::collect::{GcKind, Pacer};
 pub use crate::error::TensorError;
+pub use crate::leaks::{Alive, alive};
+pub use crate::memory::Stats;
 pub use crate::ownership::{FunctionTexts, violations};
+pub use crate::places::Place;
 pub use crate::state::{TensorOptions, TensorState};
+pub use crate::trace::{Holder, Moment, readable};
 
 /// The module in the snapshot that `import ... from "mlrun"` gives.
 pub const LIBRARY_MODULE: &str = "ext:mlrun_tensor/mlrun.js";
 
 /// The module in the snapshot that code compiled by the ownership pass calls.
 pub const OWNERSHIP_MODULE: &str = "ext:mlrun_tensor/00_ownership.js";
+
+/// The module in the snapshot that yields in loops call.
+pub const TURNS_MODULE: &str = "ext:mlrun_tensor/08_turns.js";
 
 /// Files of the library that are written by hand for the ownership pass, or need none.
 pub const UNCOMPILED: &[&str] = &[
@@ -72,6 +84,7 @@ deno_core::extension!(
         call::op_tensor_rows,
         call::op_tensor_unary,
         collect::op_tensor_collect,
+        collect::op_tensor_make_room,
         collect::op_tensor_track,
         data::op_tensor_alias,
         data::op_tensor_fill_big,
@@ -102,6 +115,12 @@ deno_core::extension!(
         memory::op_tensor_threads,
         modules::op_tensor_note_module,
         modules::op_tensor_noted_modules,
+        trace::op_tensor_attend,
+        trace::op_tensor_disposed,
+        trace::op_tensor_heap_snapshot,
+        trace::op_tensor_traces,
+        turns::op_tensor_turn,
+        turns::op_tensor_turn_due,
     ],
     esm_entry_point = "ext:mlrun_tensor/mlrun.js",
     esm = [
@@ -144,6 +163,7 @@ deno_core::extension!(
         "06_memory.js",
         "07_training.js",
         "07_checkpoints.js",
+        "08_turns.js",
         "mlrun.js",
     ],
     options = { options: TensorOptions },

@@ -14,8 +14,10 @@ use crate::state::TensorState;
 #[derive(Default)]
 pub struct OwnedScripts(RefCell<HashSet<i32>>);
 
-/// Knows what stands in the source for a function that the ownership pass changed.
+/// Knows what stands in the source for what the ownership pass changed.
 pub trait FunctionTexts {
+    /// The user's line and column (1-based) for those of a file that V8 runs.
+    fn position(&self, file: &str, line: u32, column: u32) -> Option<(u32, u32)>;
     /// The user's text of the function whose emitted text is `emitted`.
     fn written(&self, emitted: &str) -> Option<String>;
 }

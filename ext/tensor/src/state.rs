@@ -17,6 +17,8 @@ use crate::collect::{Nursery, Pacer};
 use crate::error::TensorError;
 use crate::modules::Modules;
 use crate::ownership::{FunctionTexts, OwnedScripts};
+use crate::trace::Trace;
+use crate::turns::Turns;
 
 /// How to make a [`TensorState`].
 #[derive(Clone, Default)]
@@ -35,6 +37,8 @@ pub struct TensorOptions {
     pub memory_limit: Option<u64>,
     /// Decides when the collector runs; `None`: never on its own.
     pub pacer: Option<Rc<dyn Pacer>>,
+    /// Every tensor is traced to the line that made it.
+    pub trace: bool,
 }
 
 /// Places of the last disposals that were traced, by the number that the disposed handle keeps.
@@ -71,6 +75,8 @@ pub struct TensorState {
     pub nursery: Nursery,
     pub disposals: RefCell<Disposals>,
     pub modules: RefCell<Modules>,
+    pub trace: Trace,
+    pub turns: Turns,
     /// Handles that a finalizer found while the heap was in use.
     late: RefCell<Vec<(HeapId, Releaser)>>,
     /// Backward passes that wait for a user-defined step.
@@ -98,11 +104,16 @@ impl TensorState {
         });
         let engine = Engine::new(backend, pool);
         engine.manual_seed(options.seed.unwrap_or_else(system_seed));
+        if options.trace {
+            engine.pool.account.sample_all();
+        }
         TensorState {
             engine,
             heap: RefCell::default(),
             disposals: RefCell::default(),
             modules: RefCell::default(),
+            trace: Trace::new(options.trace),
+            turns: Turns::default(),
             nursery: Nursery::new(options.pacer),
             late: RefCell::default(),
             walks: RefCell::default(),
@@ -139,8 +150,8 @@ impl TensorState {
         found
     }
 
-    /// Puts an op's result on the heap. A negative id asks the caller to have its nursery
-    /// tracked soon.
+    /// Puts an op's result on the heap. A negative id asks the caller to attend to it: its nursery
+    /// is to be tracked, or the place where it was made to be noted.
     pub fn put(&self, tensor: Tensor) -> Result<f64, TensorError> {
         let bytes = tensor.storage.bytes() as u64;
         let id = self.heap.borrow_mut().insert(tensor)?;
@@ -152,7 +163,8 @@ impl TensorState {
     fn noted(&self, id: HeapId, bytes: u64) -> f64 {
         let account = &self.engine.pool.account;
         let due = self.nursery.allocated(bytes, || account.live());
-        if due { -id.to_f64() } else { id.to_f64() }
+        let attend = due || self.engine.pool.sites.wait() || self.trace.wants();
+        if attend { -id.to_f64() } else { id.to_f64() }
     }
 
     /// The short way of an op whose first operand is `a`: `f` computes the result, or tells that
@@ -167,7 +179,7 @@ impl TensorState {
         let a = HeapId::from_f64(a);
         let made = match f(&self.engine, &heap, heap.find(a)?)? {
             Ok(made) => made,
-            Err(e) => return Some(Err(e.into())),
+            Err(e) => return Some(Err(self.explained(&[], e))),
         };
         let bytes = made.storage.bytes() as u64;
         Some(heap.insert_made(made, a).map(|id| self.noted(id, bytes)).map_err(TensorError::Core))
@@ -190,13 +202,27 @@ impl TensorState {
         ids: &[f64],
         f: impl FnOnce(&Heap) -> Result<T, Error>,
     ) -> Result<T, TensorError> {
-        f(&self.heap.borrow()).map_err(|error| match error {
+        f(&self.heap.borrow()).map_err(|error| self.explained(ids, error))
+    }
+
+    /// An error of the core with what is known here: places, and who holds memory.
+    #[cold]
+    fn explained(&self, ids: &[f64], error: Error) -> TensorError {
+        match error {
             Error::Disposed { op } => {
-                let at = ids.iter().find_map(|id| self.disposals.borrow().place(-id));
+                let at = ids.iter().find_map(|id| self.disposal(*id));
                 TensorError::Disposed { op, at: at.unwrap_or_default() }
             }
+            error @ Error::Memory { .. } => {
+                TensorError::Memory { error, holders: self.top_holders() }
+            }
             error => TensorError::Core(error),
-        })
+        }
+    }
+
+    /// Where a handle was disposed, by what stands for its id since.
+    pub fn disposal(&self, id: f64) -> Option<String> {
+        self.disposals.borrow().place(-id)
     }
 
     /// Keeps a walk while JavaScript runs a user-defined step; its number is above 0.

@@ -1,6 +1,6 @@
 //! Source text to source text: what V8 gets to run for one user module.
 //!
-//! Pipeline: parse -> (strip types) -> (ownership pass) -> emit with a source map. Pure: the
+//! Pipeline: parse -> (strip types) -> (yields) -> (ownership pass) -> emit with a source map. Pure: the
 //! result depends on the arguments and on [`VERSION`] only, so it can be cached by content.
 //! Deliberately not here: module resolution, reading files, caching, V8.
 
@@ -15,6 +15,7 @@ mod reject;
 mod source_map;
 mod strip;
 mod text;
+mod yields;
 
 use std::fmt;
 
@@ -25,6 +26,7 @@ pub use frame::{FrameStyle, code_frame};
 pub use functions::{FunctionText, text_hash};
 pub use mutants::{MUTANTS, Mutant};
 pub use own::RUNTIME_MODULE;
+pub use yields::TURNS_MODULE;
 
 /// Part of every cache key: changes whenever the emitted text can change.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("MLRUN_COMPILER_SOURCES"));
@@ -68,12 +70,14 @@ pub enum Ownership {
 pub struct Options {
     pub source_type: SourceType,
     pub ownership: Ownership,
+    /// Loops yield to the event loop, also where no directive asks for it.
+    pub yields: bool,
 }
 
 impl Options {
     /// Options with the ownership pass off.
     pub fn new(source_type: SourceType) -> Self {
-        Self { source_type, ownership: Ownership::Off }
+        Self { source_type, ownership: Ownership::Off, yields: false }
     }
 }
 
@@ -88,7 +92,8 @@ pub struct Compiled {
     pub owned: bool,
     /// Functions that the ownership pass changed, as spans of [`Compiled::plain`] or the source.
     pub functions: Vec<FunctionText>,
-    /// The source without types, where it had any and the ownership pass changed it.
+    /// What the ownership pass got, where that was not the source itself: without types, with
+    /// yields.
     pub plain: Option<String>,
 }
 
@@ -189,13 +194,15 @@ fn compile_here(
         stages.push(strip::strip(specifier, source, options.source_type)?);
     }
     let plain = stages.last().map_or(source, |s| s.code.as_str());
+    stages.extend(yields::insert(specifier, plain, own_type(options), options.yields)?);
+    let plain = stages.last().map_or(source, |s| s.code.as_str());
     let owned = own(specifier, plain, options)?;
     let is_owned = owned.is_some();
     let functions = match &owned {
         Some(owned) => functions::changed(plain, owned, own_type(options)),
         None => vec![],
     };
-    let plain = (is_owned && typed).then(|| plain.to_owned());
+    let plain = (is_owned && !stages.is_empty()).then(|| plain.to_owned());
     stages.extend(owned);
     match stages.pop() {
         Some(last) if last.code != source => {

@@ -12,6 +12,7 @@ import {
   op_mlrun_hrtime,
   op_mlrun_is_terminal,
   op_mlrun_process_info,
+  op_mlrun_rss,
   op_mlrun_set_exit_code,
   op_mlrun_uptime,
   op_mlrun_write,
@@ -171,7 +172,8 @@ const process = {
   exit,
   hrtime,
   memoryUsage() {
-    return core.memoryUsage();
+    const { heapTotal, heapUsed, external } = core.memoryUsage();
+    return { rss: op_mlrun_rss(), heapTotal, heapUsed, external };
   },
   stderr: outputStream(2),
   stdout: outputStream(1),

@@ -25,12 +25,21 @@ pub use crate::process::Exit;
 pub use crate::process::ProcessError;
 pub use crate::process::ProcessState;
 
+pub use mlrun_tensor::Alive;
 pub use mlrun_tensor::FunctionTexts;
 pub use mlrun_tensor::GcKind;
+pub use mlrun_tensor::Holder;
 pub use mlrun_tensor::LIBRARY_MODULE;
+pub use mlrun_tensor::Moment;
 pub use mlrun_tensor::OWNERSHIP_MODULE;
 pub use mlrun_tensor::Pacer;
+pub use mlrun_tensor::Place;
+pub use mlrun_tensor::Stats;
+pub use mlrun_tensor::TURNS_MODULE;
 pub use mlrun_tensor::TensorOptions;
+pub use mlrun_tensor::TensorState;
+pub use mlrun_tensor::alive;
+pub use mlrun_tensor::readable;
 pub use mlrun_tensor::violations;
 
 /// What the global scope of one isolate depends on.
@@ -53,6 +62,7 @@ deno_core::extension!(
         process::op_mlrun_exit_code,
         process::op_mlrun_hrtime,
         process::op_mlrun_process_info,
+        process::op_mlrun_rss,
         process::op_mlrun_set_exit_code,
         process::op_mlrun_uptime,
         stdio::op_mlrun_columns,

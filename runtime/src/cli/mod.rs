@@ -5,6 +5,7 @@
 //! silently accepted.
 
 mod compile;
+mod diagnostics;
 mod eval;
 mod heap;
 mod info;
@@ -25,9 +26,9 @@ use mlrun_compiler::MUTANTS;
 use mlrun_compiler::Mutant;
 use mlrun_globals::stdio::Stream;
 
+use self::diagnostics::Diagnostics;
 use crate::CacheDir;
 use crate::Error;
-use crate::Exit;
 use crate::Ownership;
 use crate::Runtime;
 use crate::RuntimeOptions;
@@ -73,6 +74,14 @@ struct RuntimeArgs {
     /// Most bytes of JavaScript objects [default: 25 % of the memory, at most 4GB]
     #[arg(long, value_name = "SIZE")]
     heap_limit: Option<Size>,
+    /// Let timers and I/O have their turn in long loops of async functions and of modules
+    #[arg(long = "yield")]
+    yields: bool,
+    /// Flags for V8, such as "--trace-gc --stress-compaction"
+    #[arg(long, value_name = "FLAGS", require_equals = true)]
+    v8_flags: Option<String>,
+    #[command(flatten)]
+    diagnostics: Diagnostics,
     #[command(flatten)]
     planned: PlannedArgs,
 }
@@ -103,23 +112,12 @@ impl RuntimeArgs {
 struct PlannedArgs {
     #[arg(long, hide = true)]
     device: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    memory_report: Option<String>,
-    #[arg(long, hide = true)]
-    trace_leaks: bool,
-    #[arg(long = "yield", hide = true)]
-    yield_: bool,
 }
 
 impl PlannedArgs {
     /// The first of these options that was given.
     fn given(&self) -> Option<&'static str> {
-        let options = [
-            ("--device", self.device.is_some()),
-            ("--memory-report", self.memory_report.is_some()),
-            ("--trace-leaks", self.trace_leaks),
-            ("--yield", self.yield_),
-        ];
+        let options = [("--device", self.device.is_some())];
         options.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 }
@@ -166,7 +164,17 @@ fn execute(cli: Cli) -> i32 {
         (Ok(ownership), Ok(mutant)) => (ownership, mutant),
         (Err(message), _) | (_, Err(message)) => return usage(&message),
     };
+    if let Some(flags) = &cli.runtime.v8_flags {
+        crate::v8::V8::set_flags_from_string(flags);
+    }
+    let diagnostics = cli.runtime.diagnostics;
+    let trace_memory = match diagnostics.trace() {
+        Ok(trace) => trace,
+        Err(message) => return usage(&message),
+    };
     let options = RuntimeOptions {
+        trace_memory,
+        yields: cli.runtime.yields,
         ownership,
         mutant,
         cache: CacheDir::PerUser,
@@ -180,10 +188,10 @@ fn execute(cli: Cli) -> i32 {
     };
     match cli.command {
         Some(Command::Run(words)) => match run::Program::parse(words) {
-            Ok(program) => run::run(options, &program),
+            Ok(program) => run::run(options, &diagnostics, &program),
             Err(message) => usage(&message),
         },
-        Some(Command::Eval { code, args }) => eval::eval(options, &code, &args),
+        Some(Command::Eval { code, args }) => eval::eval(options, &diagnostics, &code, &args),
         Some(Command::Compile(args)) => compile::compile(&args),
         Some(Command::Info) => info::info(),
         Some(Command::Explain { file }) => compile::explain(file),
@@ -196,14 +204,6 @@ fn usage(message: &str) -> i32 {
     let error = Cli::command().error(ErrorKind::InvalidValue, message);
     let _ = error.print();
     error.exit_code()
-}
-
-/// Ends a program: prints its error if it has one.
-fn finish(ran: Result<Exit, Error>) -> i32 {
-    match ran {
-        Ok(exit) => exit.code,
-        Err(error) => fail(&error),
-    }
 }
 
 /// Prints an error as the program's last words.
@@ -258,13 +258,7 @@ mod tests {
 
     #[test]
     fn planned_options_are_refused() {
-        let cases: &[&[&str]] = &[
-            &["--device", "gpu"],
-            &["--memory-report"],
-            &["--memory-report=x.html"],
-            &["--trace-leaks"],
-            &["--yield"],
-        ];
+        let cases: &[&[&str]] = &[&["--device", "gpu"]];
         for case in cases {
             let words = ["mlrun"].iter().chain(*case).chain(&["a.js"]);
             let cli = Cli::try_parse_from(words).expect("parses");

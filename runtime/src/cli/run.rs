@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::finish;
+use super::diagnostics::Diagnostics;
 use super::path_arg;
 use super::runtime;
 use crate::RuntimeOptions;
@@ -35,9 +35,12 @@ impl Program {
 }
 
 /// Runs the program; returns the exit code.
-pub(super) fn run(options: RuntimeOptions, program: &Program) -> i32 {
+pub(super) fn run(options: RuntimeOptions, diagnostics: &Diagnostics, program: &Program) -> i32 {
     match runtime(options) {
-        Ok(mut runtime) => finish(runtime.run_main(&program.file, &program.args)),
+        Ok(mut runtime) => {
+            let ran = runtime.run_main(&program.file, &program.args);
+            diagnostics.finish(runtime, ran)
+        }
         Err(code) => code,
     }
 }

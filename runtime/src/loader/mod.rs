@@ -32,6 +32,7 @@ use deno_core::RequestedModuleType;
 use deno_core::ResolutionKind;
 use deno_core::SourceCodeCacheInfo;
 use deno_core::error::ModuleLoaderError;
+use deno_core::sourcemap::SourceMap;
 use deno_error::JsErrorBox;
 use deno_error::JsErrorClass;
 use mlrun_compiler::Mutant;
@@ -115,10 +116,14 @@ pub(crate) struct Loader {
     /// Functions that the ownership pass changed, by the hash of their emitted text: where they
     /// stand in what the user wrote.
     texts: RefCell<HashMap<u64, Place>>,
+    /// Source maps of modules that positions were asked of.
+    maps: RefCell<HashMap<String, Rc<SourceMap>>>,
     stats: Cell<Stats>,
     ownership: Ownership,
     /// A rule that emitted code breaks, for tests of the verification.
     mutant: Option<Mutant>,
+    /// Loops of the program's own modules yield to the event loop.
+    yields: bool,
     /// Whether the program may get at tensors; known once its main module is loaded.
     may_use_tensors: Cell<Option<bool>>,
 }
@@ -128,6 +133,7 @@ impl Loader {
         Self {
             ownership,
             mutant: mutant.filter(|_| ownership.verifies()),
+            yields: false,
             packages: Packages::default(),
             cache: CodeCache::new(cache),
             modules: RefCell::default(),
@@ -136,9 +142,15 @@ impl Loader {
             errors: RefCell::default(),
             pending: RefCell::default(),
             texts: RefCell::default(),
+            maps: RefCell::default(),
             stats: Cell::default(),
             may_use_tensors: Cell::default(),
         }
+    }
+
+    /// Has loops of the program's own modules yield to the event loop, if `on`.
+    pub fn with_yields(self, on: bool) -> Self {
+        Self { yields: on, ..self }
     }
 
     /// Makes `source` the content of a file that need not exist.
@@ -279,6 +291,8 @@ impl Loader {
             Ownership::On if self.may_use_tensors(specifier) => mlrun_compiler::Ownership::On,
             _ => mlrun_compiler::Ownership::Off,
         };
+        // A package is not asked to await where its author did not.
+        options.yields = self.yields && !specifier.path().contains("/node_modules/");
         let key = Key::new(&[
             format!("{options:?}{:?}{:?}", self.ownership, self.mutant).as_bytes(),
             name.as_bytes(),
@@ -408,6 +422,18 @@ impl Loader {
         }
     }
 
+    /// A module's source map, parsed once.
+    fn source_map(&self, file: &str) -> Option<Rc<SourceMap>> {
+        if let Some(map) = self.maps.borrow().get(file) {
+            return Some(map.clone());
+        }
+        let modules = self.modules.borrow();
+        let text = modules.get(file)?.source_map.as_ref()?;
+        let map = Rc::new(SourceMap::from_slice(text.as_bytes()).ok()?);
+        self.maps.borrow_mut().insert(file.to_owned(), map.clone());
+        Some(map)
+    }
+
     fn store_v8_cache(&self, hash: u64, v8: &[u8]) {
         self.count(|stats| stats.compiled_by_v8 += 1);
         if let Some((key, entry)) = self.pending.borrow_mut().remove(&hash) {
@@ -427,6 +453,12 @@ impl Program for Loader {
 }
 
 impl mlrun_globals::FunctionTexts for Loader {
+    fn position(&self, file: &str, line: u32, column: u32) -> Option<(u32, u32)> {
+        let map = self.source_map(file)?;
+        let token = map.lookup_token(line.checked_sub(1)?, column.checked_sub(1)?)?;
+        Some((token.get_src_line() + 1, token.get_src_col() + 1))
+    }
+
     fn written(&self, emitted: &str) -> Option<String> {
         let texts = self.texts.borrow();
         let (text, start, end) = texts.get(&mlrun_compiler::text_hash(emitted))?;
@@ -474,6 +506,9 @@ impl ModuleLoader for Loader {
     ) -> ModuleLoadResponse {
         if specifier.as_str() == resolve::LIBRARY {
             return ModuleLoadResponse::Sync(built_in(specifier, mlrun_globals::LIBRARY_MODULE));
+        }
+        if specifier.as_str() == resolve::TURNS {
+            return ModuleLoadResponse::Sync(built_in(specifier, mlrun_globals::TURNS_MODULE));
         }
         if specifier.as_str() == resolve::OWNERSHIP {
             return ModuleLoadResponse::Sync(built_in(specifier, mlrun_globals::OWNERSHIP_MODULE));

@@ -14,6 +14,9 @@ pub(super) const LIBRARY: &str = "mlrun:library";
 /// What the imports that the compiler adds resolve to.
 pub(super) const OWNERSHIP: &str = "mlrun:ownership";
 
+/// What the compiler's yields import.
+pub(super) const TURNS: &str = mlrun_compiler::TURNS_MODULE;
+
 /// Name under which scripts import the library.
 const LIBRARY_NAME: &str = "mlrun";
 
@@ -29,6 +32,9 @@ pub(super) fn resolve(
     };
     if specifier == LIBRARY_NAME || specifier == LIBRARY {
         return ModuleSpecifier::parse(LIBRARY).map_err(|error| invalid(&error));
+    }
+    if specifier == TURNS {
+        return ModuleSpecifier::parse(TURNS).map_err(|error| invalid(&error));
     }
     if is_path(specifier) {
         let base = ModuleSpecifier::parse(referrer).map_err(|error| invalid(&error))?;

@@ -1,0 +1,144 @@
+//! Memory seen from an embedding host: what runtimes leave behind, heaps that fill up beside
+//! others, programs that are ended from outside.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+use std::time::Instant;
+
+use mlrun::CacheDir;
+use mlrun::Error;
+use mlrun::Runtime;
+use mlrun::RuntimeOptions;
+
+fn options() -> RuntimeOptions {
+    RuntimeOptions {
+        cache: CacheDir::Off,
+        threads: std::num::NonZeroUsize::new(1),
+        ..RuntimeOptions::default()
+    }
+}
+
+fn runtime() -> Runtime {
+    Runtime::new(options()).expect("a runtime")
+}
+
+/// Bytes of this process that are in memory.
+fn resident() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line");
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().expect("a number");
+    kib << 10
+}
+
+const TRAIN: &str = "
+    import { nn, optim, randn } from 'mlrun';
+    const model = new nn.Linear(64, 8), optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
+    for (let i = 0; i < 5; i++) {
+        const loss = model.forward(randn([256, 64])).square().mean();
+        optimizer.zeroGrad();
+        loss.backward();
+        optimizer.step();
+    }
+";
+
+#[test]
+fn runtimes_leave_nothing_behind() {
+    let turn = || {
+        let mut runtime = runtime();
+        runtime.eval(TRAIN).expect("trains");
+        assert_eq!(runtime.end(), 0, "bytes of tensors outlive their runtime");
+    };
+    (0..20).for_each(|_| turn());
+    let (before, threads) = (resident(), thread_count());
+    (0..180).for_each(|_| turn());
+    let growth = resident().saturating_sub(before);
+    assert!(growth < 16 << 20, "200 runtimes: {} MB more than after 20", growth >> 20);
+    assert!(thread_count() <= threads, "threads outlive their runtime");
+}
+
+fn thread_count() -> usize {
+    std::fs::read_dir("/proc/self/task").expect("Linux tells").count()
+}
+
+#[test]
+fn a_full_heap_ends_its_script_and_nothing_else() {
+    const BOMBS: &[&str] = &[
+        "const a = []; for (;;) a.push({});",
+        "const a = []; for (;;) a.push(new Array(1000));",
+        "const m = new Map(); for (let i = 0;; i++) m.set(i, { i });",
+        "const a = []; for (;;) a.push(String(Math.random()).repeat(1000).split('').join('-'));",
+        "let s = 'x'; for (;;) s += s + Math.random();",
+        "const a = []; for (;;) a.push(new Float64Array(1 << 20));",
+    ];
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let trainer = std::thread::spawn(|| {
+        let mut runtime = runtime();
+        let mut runs = 0;
+        while !DONE.load(SeqCst) {
+            runtime.eval(TRAIN).expect("trains beside full heaps");
+            runs += 1;
+        }
+        runs
+    });
+    for bomb in BOMBS {
+        let mut runtime =
+            Runtime::new(RuntimeOptions { heap_limit: Some(64 << 20), ..options() }).expect("one");
+        match runtime.eval(bomb) {
+            Err(Error::Uncaught(report)) => {
+                assert!(report.to_string().contains("RangeError"), "{bomb}: {report}");
+            }
+            other => panic!("{bomb}: {other:?}"),
+        }
+        assert!(runtime.eval("1").is_ok(), "the runtime can be used again after {bomb}");
+    }
+    DONE.store(true, SeqCst);
+    assert!(trainer.join().expect("no panic") > 0);
+}
+
+#[test]
+fn a_host_ends_a_program_from_another_thread() {
+    let programs = [
+        "for (;;);",
+        "import { ones } from 'mlrun'; const a = ones([4]); for (;;) a.add(1);",
+        "import { ones } from 'mlrun'; for (;;) ones([1 << 18]);",
+        "await new Promise((resolve) => setTimeout(resolve, 1e6));",
+        "setInterval(() => {}, 1);",
+        "for (;;) { try { for (;;); } catch {} finally {} }",
+    ];
+    let mut runtime = runtime();
+    for program in programs {
+        let terminator = runtime.terminator();
+        let timer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            terminator.terminate();
+        });
+        let start = Instant::now();
+        let ran = runtime.eval(program);
+        assert!(matches!(ran, Err(Error::Terminated)), "{program}: {ran:?}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{program}");
+        timer.join().expect("no panic");
+        let exit = runtime.eval("process.exitCode = 3").expect("it can be used again");
+        assert_eq!(exit.code, 3, "after {program}");
+    }
+}
+
+#[test]
+fn a_run_gives_its_memory_back() {
+    let mut runtime = runtime();
+    let before = resident();
+    runtime
+        .eval(
+            "import { ones } from 'mlrun';
+             function burst() {
+                 const all = [];
+                 for (let i = 0; i < 50; i++) all.push(ones([1 << 20]));
+             }
+             burst();",
+        )
+        .expect("runs");
+    assert_eq!(runtime.trim(), 0, "the end of a run has trimmed already");
+    let growth = resident().saturating_sub(before);
+    assert!(growth < 64 << 20, "{} MB are left of 200", growth >> 20);
+}
