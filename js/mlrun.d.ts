@@ -1302,7 +1302,11 @@ declare module "mlrun" {
     iterable: Iterable<T> | AsyncIterable<T>,
     options?: { label?: string; total?: number },
   ): Progress<T>;
-  /** Waits until timers, I/O and other tasks of the event loop have had their turn. */
+  /**
+   * Waits until timers, I/O and other tasks of the event loop have had their turn. The option
+   * `--yield` and the directive "use yield", at the top of a module or of a function, have the same
+   * done in loops of asynchronous functions and of a module's top level, about every 8 ms.
+   */
   export function nextTurn(): Promise<void>;
 
   export interface CheckpointInfo {

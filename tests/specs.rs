@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use mlrun_tests::{discover, readme, shared, spec};
+use mlrun_tests::{browser, discover, readme, shared, spec};
 
 fn main() -> ExitCode {
     match run() {
@@ -57,10 +57,24 @@ fn run() -> Result<ExitCode, String> {
         })
         .collect();
     trials.extend(readme_trials(root, &setting)?);
+    trials.push(browser_trial(&setting));
     if let Some(folder) = std::env::var_os("MLRUN_SHARED") {
         trials.extend(shared_trials(tests, Path::new(&folder), &setting)?);
     }
     Ok(libtest_mimic::run(&arguments, trials).exit_code())
+}
+
+fn browser_trial(setting: &Arc<spec::Setting>) -> Trial {
+    let (setting, found) = (setting.clone(), browser::find());
+    if found.is_none() {
+        println!("skipped: browser/memory-report: no Chromium is installed");
+    }
+    let lacks = found.is_none();
+    Trial::test("browser/memory-report", move || {
+        browser::check(&found.unwrap_or_default(), &setting)?;
+        Ok(())
+    })
+    .with_ignored_flag(lacks)
 }
 
 fn readme_trials(root: &Path, setting: &Arc<spec::Setting>) -> Result<Vec<Trial>, String> {

@@ -18,8 +18,11 @@ use crate::gc_clock::GcClock;
 /// V8 flags, before the first isolate. Without the first a requested minor collection does nothing
 /// (it also shows `globalThis.gc`, which the global scope takes away again). Without the second V8
 /// marks all the time where tensors come and go: it would let them grow by a tenth between two
-/// major collections.
-pub(crate) const V8_FLAGS: &str = "--expose-gc --external-memory-max-growing-factor=4";
+/// major collections. The third: while V8 compiles a running loop in the background, the loop's
+/// code looks for interrupts after some 10^7 turns only, so that neither a full heap nor a host could
+/// end it (`for (;;) a.push(new Array(1000))`).
+pub(crate) const V8_FLAGS: &str =
+    "--expose-gc --external-memory-max-growing-factor=4 --no-concurrent-osr";
 
 /// New bytes after which a minor collection is worth its tenth of a millisecond, at least.
 const YOUNG: u64 = 64 << 20;

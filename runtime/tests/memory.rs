@@ -66,6 +66,7 @@ fn thread_count() -> usize {
 fn a_full_heap_ends_its_script_and_nothing_else() {
     const BOMBS: &[&str] = &[
         "const a = []; for (;;) a.push({});",
+        "const a = []; for (;;) a.push(new Array(1000));",
         "const m = new Map(); for (let i = 0;; i++) m.set(i, { i });",
         "const a = []; for (;;) a.push(String(Math.random()).repeat(1000).split('').join('-'));",
         "let s = 'x'; for (;;) s += s + Math.random();",

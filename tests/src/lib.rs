@@ -9,6 +9,7 @@
     reason = "a test harness, no part of the runtime: it reads its own files"
 )]
 
+pub mod browser;
 pub mod discover;
 pub mod packages;
 pub mod pattern;
