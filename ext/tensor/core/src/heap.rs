@@ -216,7 +216,8 @@ impl Heap {
     /// Live handles and their tensors.
     pub fn iter(&self) -> impl Iterator<Item = (HeapId, &Tensor)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
-            Some((HeapId::new(index as u32, slot.generation), slot.tensor.as_ref()?))
+            let id = HeapId::new(index as u32, slot.generation);
+            Some((id, slot.get(id)?))
         })
     }
 

@@ -21,6 +21,7 @@ pub mod scalar;
 pub mod sites;
 pub mod storage;
 pub mod sym;
+mod sync;
 mod system;
 pub mod table;
 pub mod tape;

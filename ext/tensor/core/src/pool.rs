@@ -10,13 +10,13 @@
 use crate::error::{Error, Result};
 use crate::fault::FaultHook;
 use crate::sites::Sites;
-use crate::system;
-use std::cell::{Cell, UnsafeCell};
-use std::ptr::NonNull;
-use std::sync::atomic::{
-    AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed,
+use crate::sync::{
+    Arc, AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Mutex, MutexGuard, this_thread,
 };
-use std::sync::{Arc, Mutex, MutexGuard};
+use crate::system;
+use std::cell::UnsafeCell;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Alignment of every block in bytes: a cache line and the widest vector register.
 pub const ALIGN: usize = 64;
@@ -229,19 +229,6 @@ const fn class_of(bytes: usize) -> (usize, usize) {
     let (base, step) = (1usize << top, 1usize << (top - 2));
     let quarter = (bytes - base).div_ceil(step);
     (4 * (top as usize - 7) + quarter - 1, base.saturating_add(quarter * step))
-}
-
-/// A number of this thread that no other thread has or will have.
-#[inline]
-fn this_thread() -> u64 {
-    thread_local!(static NUMBER: Cell<u64> = const { Cell::new(0) });
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    NUMBER.with(|n| {
-        if n.get() == 0 {
-            n.set(LAST.fetch_add(1, Relaxed) + 1);
-        }
-        n.get()
-    })
 }
 
 impl HostPool {

@@ -6,8 +6,8 @@
 //! weights of its sampled blocks that are alive, whoever holds them and on whichever thread they
 //! end. Deliberately not here: what a place's number stands for.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard};
+use crate::sync::{AtomicBool, Mutex, MutexGuard};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes and blocks of one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 
 use crate::error::Result;
 use crate::pool::{self, Header, HostPool};
+use crate::sync::fence;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::fence;
 
 /// Where a storage's bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
