@@ -72,6 +72,12 @@ impl Edits {
         self.edits.len()
     }
 
+    /// Of the edits from `first` on, one puts a parenthesis at `at`.
+    pub fn opens(&self, first: usize, at: u32) -> bool {
+        let edits = self.edits.get(first..).unwrap_or_default();
+        edits.iter().any(|e| e.start == at && e.text.starts_with('('))
+    }
+
     /// Inserted texts of some of the edits, by their place in the source.
     pub fn texts(&self, range: std::ops::Range<usize>) -> Vec<(u32, &str)> {
         let mut found: Vec<_> = self.edits.get(range).unwrap_or_default().iter().collect();

@@ -87,6 +87,10 @@ fn work(suite: &Suite, files: &[PathBuf], next: &AtomicUsize, into: &Mutex<Vec<V
             Ok(mut engine) => batch.iter().map(|file| suite.test(&mut engine, file)).collect(),
             Err(problem) => return println!("test262: {problem}"),
         };
+        // A run takes minutes: what it finds is told at once.
+        for problem in Summary::of(&done).problems() {
+            println!("{problem}");
+        }
         if let Ok(mut into) = into.lock() {
             into.extend(done);
         }

@@ -83,6 +83,10 @@ impl Summary {
         Self { table: format!("{TITLE}\n{}\n", rows.join("\n")), problems, total }
     }
 
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
     /// Records the summary or compares it with the recorded one; any problem is a failure.
     pub fn check(&self, folder: &Path, whole: bool) -> Result<(), String> {
         let path = folder.join("results.txt");

@@ -18,6 +18,8 @@ pub(crate) struct Tree {
     pub classes: Vec<ClassInfo>,
     /// Functions that are methods: of classes, of object literals, or assigned to a property.
     pub methods: Vec<(String, UnitId)>,
+    /// Private names that some class has an accessor for: a read of it would run code.
+    pub private_accessors: std::collections::HashSet<String>,
     /// Direct eval or `with` somewhere: nothing can be known about any variable.
     pub dynamic: bool,
 }

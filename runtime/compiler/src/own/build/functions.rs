@@ -153,6 +153,11 @@ impl<'a> Builder<'a> {
                     parts.extend(self.class_key(&m.key, m.computed));
                     let unit = self.function(&m.value);
                     let constructor = m.kind == MethodDefinitionKind::Constructor;
+                    if let (true, PropertyKey::PrivateIdentifier(name)) =
+                        (m.kind.is_accessor(), &m.key)
+                    {
+                        self.tree.private_accessors.insert(format!("#{}", name.name));
+                    }
                     self.tree.units[unit].is_constructor = constructor;
                     self.tree.units[unit].counts_instance = constructor && base;
                     self.tree.methods.extend(m.key.name().map(|name| (name.into_owned(), unit)));

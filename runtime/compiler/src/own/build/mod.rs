@@ -194,6 +194,11 @@ impl<'a> Builder<'a> {
     fn declare(&mut self, id: &BindingIdentifier<'a>, kind: VarKind, pattern: bool) -> Option<Sym> {
         let sym = id.symbol_id.get()?.index();
         let unit = self.unit_of(sym);
+        if id.name == "arguments" {
+            // What is passed cannot be named.
+            let reason = ("a variable is called arguments", span(id.span));
+            self.tree.units[unit].left_alone.get_or_insert(reason);
+        }
         let in_loop = self.loops.last().is_some_and(|&n| n > 0) && kind != VarKind::Var;
         let var = &mut self.tree.vars[sym];
         var.unit = unit;

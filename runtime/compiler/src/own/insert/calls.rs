@@ -480,7 +480,7 @@ impl<'t> Inserter<'t> {
                 self.share(&m.object);
                 m.computed.iter().for_each(|c| self.value(c));
             }
-            Kind::Chain(inner) => self.links(inner, true),
+            Kind::Chain(inner) => self.links(inner, true, false),
             _ => self.value(e),
         }
     }

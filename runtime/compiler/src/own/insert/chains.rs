@@ -16,7 +16,18 @@ impl<'t> Inserter<'t> {
         }
         let n = self.next();
         let mark = self.mark();
-        self.links(inner, false);
+        // Before the chain, so that an error in it still names the variable. Only where its value
+        // is used as one: `delete o.p?.q` wants a reference.
+        let early = match (base(inner, false), &result) {
+            (_, Result_::Looked) | (None, _) => false,
+            (Some(sym), _) => self.may_be_unshared(sym),
+        };
+        if early && let Some(sym) = base(inner, false) {
+            let inside = self.next();
+            let pre = format!("({}({}), ", self.own("share"), self.var(sym).name);
+            self.wrap(inside, e.span, &pre, ")");
+        }
+        self.links(inner, false, early);
         match result {
             Result_::Looked | Result_::Ignored | Result_::Awaited => {}
             Result_::Shared => {
@@ -131,23 +142,35 @@ impl<'t> Inserter<'t> {
         from + rest.find("?.").map_or(0, |n| n as u32 + 2)
     }
 
-    /// Links of a chain that stays as it is: receivers and arguments are shared.
-    pub(super) fn links(&mut self, e: &'t Expr, called: bool) {
+    /// Links of a chain that stays as it is: receivers and arguments are shared. `early`: what it
+    /// starts from is shared already.
+    pub(super) fn links(&mut self, e: &'t Expr, called: bool, early: bool) {
         match &e.kind {
             Kind::Call(call) => {
-                self.links(&call.callee, true);
+                self.links(&call.callee, true, early);
                 self.give_away(call);
                 call.args.iter().for_each(|a| self.share(&a.value));
             }
             Kind::Member(m) => {
-                self.links(&m.object, called);
+                self.links(&m.object, called, early);
                 m.computed.iter().for_each(|c| self.value(c));
             }
+            _ if early => self.value(e),
             _ if called => self.share(e),
             _ => {
                 let _ = self.held(e);
             }
         }
+    }
+}
+
+/// The variable that a chain with a call starts from.
+fn base(e: &Expr, called: bool) -> Option<Sym> {
+    match &e.kind {
+        Kind::Call(c) => base(&c.callee, true),
+        Kind::Member(m) => base(&m.object, called),
+        Kind::Read(sym) => called.then_some(*sym),
+        _ => None,
     }
 }
 

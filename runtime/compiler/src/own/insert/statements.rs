@@ -10,9 +10,28 @@ use crate::own::tree::*;
 
 impl<'t> Inserter<'t> {
     pub(super) fn statements(&mut self, list: &'t [Stmt]) {
-        for s in list {
+        for (i, s) in list.iter().enumerate() {
+            let first = self.edits.len();
             let flush = self.statement(s);
             self.after(s, flush);
+            let before = i.checked_sub(1).map(|i| &list[i]);
+            self.separate(before, s, first);
+        }
+    }
+
+    /// Ends what only the end of a line ended, where the next statement now begins with a
+    /// parenthesis; `first`: the first edit of that.
+    fn separate(&mut self, before: Option<&Stmt>, s: &Stmt, first: usize) {
+        let end = before.map_or(s.span.start, |b| b.span.end);
+        let text = self.source[..end as usize].trim_end();
+        // Without a statement before there may be a directive.
+        let open = match before {
+            Some(_) => !text.ends_with(';'),
+            None => text.ends_with(['"', '\'']),
+        };
+        if open && self.edits.opens(first, s.span.start) {
+            let rank = if before.is_some() { AFTER } else { i32::MIN };
+            self.edits.insert(end, rank, ";", end);
         }
     }
 

@@ -99,8 +99,9 @@ impl<'t> Inserter<'t> {
     /// `o.p = V`: the container retains the new value and gives up the old one.
     pub(super) fn store_member(&mut self, m: &'t Member, value: &'t Expr) {
         let private = m.name.as_ref().is_some_and(|n| n.starts_with('#'));
+        let field = m.name.as_ref().is_some_and(|n| !self.tree.private_accessors.contains(n));
         let empties = self.is_empty(value);
-        if private && matches!(m.object.kind, Kind::This) && self.counts_private {
+        if private && field && matches!(m.object.kind, Kind::This) && self.counts_private {
             return self.store_private(m, value);
         }
         if private || m.is_super || (value.is_bare(&self.tree.vars) && !empties) {

@@ -55,17 +55,30 @@ impl<'t> Inserter<'t> {
             }
             Kind::Store(list) | Kind::Class(list) => list.iter().for_each(|e| self.share(e)),
             Kind::New(list) => {
-                for (i, e) in list.iter().enumerate() {
-                    match &e.kind {
+                for (i, part) in list.iter().enumerate() {
+                    match &part.kind {
                         Kind::Member(m) if i == 0 => {
-                            // In parentheses: `new f(x).C()` is `(new f(x)).C()`.
-                            let n = self.next();
-                            self.share(&m.object);
-                            self.wrap(n, m.object.span, "(", ")");
+                            match m.object.kind {
+                                // Before the call, whose error then names the variable.
+                                Kind::Read(sym) => {
+                                    if self.may_be_unshared(sym) {
+                                        let (n, share) = (self.next(), self.own("share"));
+                                        let pre = format!("({share}({}), ", self.var(sym).name);
+                                        self.wrap(n, e.span, &pre, ")");
+                                    }
+                                    self.value(&m.object);
+                                }
+                                // In parentheses: `new f(x).C()` is `(new f(x)).C()`.
+                                _ => {
+                                    let n = self.next();
+                                    self.share(&m.object);
+                                    self.wrap(n, m.object.span, "(", ")");
+                                }
+                            }
                             m.computed.iter().for_each(|c| self.value(c));
                         }
-                        _ if i == 0 => self.value(e),
-                        _ => self.share(e),
+                        _ if i == 0 => self.value(part),
+                        _ => self.share(part),
                     }
                 }
             }
