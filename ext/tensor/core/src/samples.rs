@@ -65,6 +65,7 @@ pub const PARTS: &[(Op, Op)] = &[
     (Op::NormRows, Op::LayerNorm),
     (Op::NormRowsBackward, Op::LayerNorm),
     (Op::BatchNormTrain, Op::BatchNorm),
+    (Op::BatchNormTrainBackward, Op::BatchNorm),
     (Op::DropoutSeeded, Op::Dropout),
     (Op::PadConstant, Op::Pad),
     (Op::Convolve, Op::Conv2d),

@@ -7,6 +7,7 @@
 pub mod adam;
 pub mod attention;
 pub mod backend;
+pub mod batch;
 pub mod clip;
 pub mod conv;
 mod conv_windows;

@@ -245,7 +245,7 @@ pub fn log10<I: Isa>(x: f32) -> f32 {
 }
 
 /// (tanh(x) / x - 1) / x^2 in x^2 for |x| <= 0.625, 2^-28.
-pub(crate) const TANH_TAIL: [f32; 5] =
+const TANH_TAIL: [f32; 5] =
     [-0.333_332_83, 0.133_314_83, -0.053_743_046, 0.020_649_433, -0.005_715_967];
 
 #[inline(always)]

@@ -88,6 +88,13 @@ pub struct SumOf<T> {
     shift: T,
 }
 
+impl<T> SumOf<T> {
+    /// The sums of `x + shift` and of its square.
+    pub fn of(x: *const T, shift: T) -> SumOf<T> {
+        SumOf { x, shift }
+    }
+}
+
 /// The sums of `g w` and `g w (x + shift)`.
 #[derive(Clone, Copy)]
 pub struct SumGrad<T> {
@@ -100,7 +107,12 @@ pub struct SumGrad<T> {
 impl<T: Number> SumGrad<T> {
     /// The sums of `g` and `g x`.
     pub fn of(g: *const T, x: *const T) -> SumGrad<T> {
-        SumGrad { g, w: None, x, shift: T::default() }
+        SumGrad::shifted(g, x, T::default())
+    }
+
+    /// The sums of `g` and `g (x + shift)`.
+    pub fn shifted(g: *const T, x: *const T, shift: T) -> SumGrad<T> {
+        SumGrad { g, w: None, x, shift }
     }
 }
 

@@ -111,6 +111,7 @@ macro_rules! other_rows {
         GroupNorm = ops::norm::GROUP_NORM;
         BatchNorm = ops::norm::BATCH_NORM;
         BatchNormTrain = ops::norm::BATCH_NORM_TRAIN;
+        BatchNormTrainBackward = ops::norm::BATCH_NORM_TRAIN_BACKWARD;
         Embedding = ops::place::EMBEDDING;
         DropoutSeeded = ops::place::DROPOUT_SEEDED;
         Dropout = ops::place::DROPOUT;

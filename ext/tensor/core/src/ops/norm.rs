@@ -398,75 +398,78 @@ fn batch_norm(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     Ok(smallvec![out[0].clone()])
 }
 
-/// Output 0 is the normalised batch, output 1 `[2, channels]`: means, then `rstd`.
-pub const BATCH_NORM_TRAIN: OpDef =
-    OpDef::new("batchNormTrain", AFFINE, Rule::Raw(batch_norm_train))
-        .attrs(&[attr("eps", AttrKind::Float)])
-        .doc("Channels scaled to mean 0 and variance 1 over the batch.")
-        .tolerance(1e-5)
-        .vjp(batch_vjp, &[input(0) | input(1) | OUT1, input(0) | OUT1, 0]);
+/// Kernel: output 0 is the normalised batch, output 1 `[2, channels]`: means, then `rstd`.
+pub const BATCH_NORM_TRAIN: OpDef = OpDef::new(
+    "batchNormTrain",
+    AFFINE,
+    Rule::Kernel(|m, _| {
+        let x = crate::ops::movement::first(m)?;
+        let d = float_dtype(x.dtype)?;
+        let mut plan = Plan::one(d, x.shape.into(), d);
+        plan.outputs.push((smallvec![2, x.shape.get(1).copied().unwrap_or(0)], d));
+        Ok(plan)
+    }),
+)
+.attrs(&[attr("eps", AttrKind::Float)])
+.doc("Channels scaled to mean 0 and variance 1 over the batch.")
+.tolerance(1e-5)
+.vjp(batch_vjp, &[input(0) | input(1) | OUT1, input(0) | OUT1, 0]);
 
-fn batch_norm_train(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
-    let x = tensor_arg(&BATCH_NORM_TRAIN, args, 0)?;
-    let (ndim, c) = (x.ndim(), x.shape()[1]);
-    let dims = batch_dims(ndim);
-    let n = x.numel() / c.max(1);
-    let mean = mean_over(e, x, &dims, n)?;
-    let d = e.bin(Op::Sub, x, &mean)?;
-    let var = mean_over(e, &e.un(Op::Square, &d)?, &dims, n)?;
-    let rstd = e.un(Op::Rsqrt, &e.bin_scalar(Op::Add, &var, attrs.float(0)?)?)?;
-    let scale = match at(args, 1).tensor() {
-        Some(w) => e.bin(Op::Mul, &rstd, &along_channels(e, w, ndim)?)?,
-        None => rstd.clone(),
-    };
-    let mut y = e.bin(Op::Mul, &d, &scale)?;
-    if let Some(b) = at(args, 2).tensor() {
-        y = e.bin(Op::Add, &y, &along_channels(e, b, ndim)?)?;
-    }
-    let rows = [e.reshape(&mean, &[1, c])?, e.reshape(&rstd, &[1, c])?];
-    let stats = e.call1(
-        Op::Concat,
-        &[Arg::Tensor(&rows[0]), Arg::Tensor(&rows[1])],
-        &smallvec![Attr::Int(0)],
-    )?;
-    Ok(smallvec![y, stats])
-}
+/// Kernel: gradients of batchNormTrain by input, weight and bias; those without a bit in `want`
+/// are empty and not computed.
+pub const BATCH_NORM_TRAIN_BACKWARD: OpDef = OpDef::new(
+    "batchNormTrainBackward",
+    &[arg("grad"), arg("input"), arg("stats"), opt("weight")],
+    Rule::Kernel(|m, a| {
+        let [Some(g), Some(x), ..] = m else { return Err(Error::argument("takes a gradient")) };
+        let (c, want) = (x.shape.get(1).copied().unwrap_or(0), a.int(0)?);
+        let mut plan = Plan::one(g.dtype, Dims::new(), g.dtype).keep(1 << 2);
+        plan.outputs.clear();
+        let none: Dims = smallvec![0];
+        for (i, shape) in [x.shape.into(), smallvec![c], smallvec![c]].into_iter().enumerate() {
+            plan.outputs.push((if want >> i & 1 == 1 { shape } else { none.clone() }, g.dtype));
+        }
+        Ok(plan)
+    }),
+)
+.attrs(&[attr("want", AttrKind::Int)])
+.doc("Gradients of batchNormTrain.")
+.no_vjp("a gradient that is differentiated is composed of other ops");
 
 fn batch_vjp(cx: &VjpCx) -> Result<Grads> {
     let e = cx.engine;
     let g = cx.grad()?;
     let ndim = g.ndim();
     let dims = batch_dims(ndim);
+    let want = [cx.wants(0), cx.wants(1), cx.wants(2)];
+    if !e.grad_enabled() && (want[0] || want[1]) {
+        let mask = want.iter().enumerate().fold(0, |m, (i, w)| m | (*w as i64) << i);
+        let w = (want[0] && cx.meta(1).is_ok()).then(|| cx.input(1)).transpose()?;
+        let (x, stats) = (cx.input(0)?, cx.output(1)?);
+        let args = [
+            Arg::Tensor(&g),
+            Arg::Tensor(&x),
+            Arg::Tensor(&stats),
+            w.as_ref().map_or(Arg::Absent, Arg::Tensor),
+        ];
+        let all = e.call(Op::BatchNormTrainBackward, &args, &smallvec![Attr::Int(mask)])?;
+        return Ok(all.into_iter().zip(want).map(|(t, w)| w.then_some(t)).collect());
+    }
     let mut out: Grads = smallvec![None, None, None];
-    if cx.wants(0) || cx.wants(1) {
-        let x = cx.input(0)?;
-        let (hat, rstd) = if e.grad_enabled() {
-            normalized(e, &x, &dims, cx.attrs.float(0)?, true)?
-        } else {
-            let stats = cx.output(1)?;
-            let row = |i: i64| -> Result<Tensor> {
-                let t = e.call1(
-                    Op::Select,
-                    &[Arg::Tensor(&stats)],
-                    &smallvec![Attr::Int(0), Attr::Int(i)],
-                )?;
-                along_channels(e, &t, ndim)
-            };
-            let rstd = row(1)?;
-            (e.bin(Op::Mul, &e.bin(Op::Sub, &x, &row(0)?)?, &rstd)?, rstd)
-        };
-        if cx.wants(0) {
+    if want[0] || want[1] {
+        let (hat, rstd) = normalized(e, &cx.input(0)?, &dims, cx.attrs.float(0)?, true)?;
+        if want[0] {
             let gh = match cx.meta(1) {
                 Ok(_) => e.bin(Op::Mul, &g, &along_channels(e, &cx.input(1)?, ndim)?)?,
                 Err(_) => g.clone(),
             };
             out[0] = Some(input_grad(e, &gh, &hat, &rstd, &dims, true)?);
         }
-        if cx.wants(1) {
+        if want[1] {
             out[1] = Some(e.sum_dims(&e.bin(Op::Mul, &g, &hat)?, &dims, false)?);
         }
     }
-    if cx.wants(2) {
+    if want[2] {
         out[2] = Some(e.sum_dims(&g, &dims, false)?);
     }
     Ok(out)

@@ -89,6 +89,8 @@ impl Backend for CpuBackend {
                 Op::SoftmaxBackward
                 | Op::NormRows
                 | Op::NormRowsBackward
+                | Op::BatchNormTrain
+                | Op::BatchNormTrainBackward
                 | Op::DropoutSeeded
                 | Op::Convolve
                 | Op::ConvolveInput

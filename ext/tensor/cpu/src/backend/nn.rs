@@ -4,6 +4,7 @@
 
 use super::{no_kernel, output, view};
 use crate::attention::{self, Exp, Extents, Mask, Saved};
+use crate::batch::{self, Planes};
 use crate::conv::{self, Geometry};
 use crate::dense::{Dense, DenseOut, Number};
 use crate::norm::{self, Rows};
@@ -30,6 +31,8 @@ fn typed<T: Exp + Fits>(t: &Threads, call: &Call, op: Op) -> Result<()> {
         Op::SoftmaxBackward => softmax_backward::<T>(t, call),
         Op::NormRows => norm_rows::<T>(t, call),
         Op::NormRowsBackward => norm_backward::<T>(t, call),
+        Op::BatchNormTrain => batch_norm::<T>(t, call),
+        Op::BatchNormTrainBackward => batch_backward::<T>(t, call),
         Op::DropoutSeeded => dropout::<T>(t, call),
         Op::Convolve | Op::ConvolveInput | Op::ConvolveWeight => convolve::<T>(t, call, op),
         Op::MaxPoolPlanes => max_pool::<T>(t, call),
@@ -151,6 +154,61 @@ fn norm_backward<T: Number + Fits>(t: &Threads, call: &Call) -> Result<()> {
     };
     // SAFETY: as for the forward pass.
     unsafe { norm::backward(t, rows, b)? };
+    outs.into_iter().for_each(|o| o.finish(t));
+    Ok(())
+}
+
+/// The extents of `[n, channels, ...]`.
+fn planes(shape: &[usize]) -> Result<Planes> {
+    match shape {
+        [n, channels, rest @ ..] => {
+            Ok(Planes { n: *n, channels: *channels, plane: rest.iter().product() })
+        }
+        _ => Err(wrong("extents")),
+    }
+}
+
+fn batch_norm<T: Number + Fits>(t: &Threads, call: &Call) -> Result<()> {
+    let x = dense::<T>(t, call, 0)?;
+    let (w, b) = (optional::<T>(t, call, 1)?, optional::<T>(t, call, 2)?);
+    let (y, stats) = (dense_out::<T>(call, 0)?, dense_out::<T>(call, 1)?);
+    let p = planes(&view(call, 0)?.layout.shape)?;
+    let f = batch::Forward {
+        x: x.ptr(),
+        weight: w.as_ref().map(Dense::ptr),
+        bias: b.as_ref().map(Dense::ptr),
+        y: y.ptr(),
+        mean: stats.ptr(),
+        rstd: stats.ptr().wrapping_add(p.channels),
+        eps: call.attrs.float(0)?,
+    };
+    // SAFETY: the row's shape rule gives outputs of these extents; batchNorm checked that weight
+    // and bias have a number for each channel.
+    unsafe { batch::forward(t, p, f) };
+    y.finish(t);
+    stats.finish(t);
+    Ok(())
+}
+
+fn batch_backward<T: Number + Fits>(t: &Threads, call: &Call) -> Result<()> {
+    let want = call.attrs.int(0)?;
+    let (g, x, stats) = (dense::<T>(t, call, 0)?, dense::<T>(t, call, 1)?, dense::<T>(t, call, 2)?);
+    let w = optional::<T>(t, call, 3)?;
+    let p = planes(&view(call, 1)?.layout.shape)?;
+    let outs = [dense_out::<T>(call, 0)?, dense_out::<T>(call, 1)?, dense_out::<T>(call, 2)?];
+    let to = |i: usize| (want >> i & 1 == 1).then(|| outs[i].ptr());
+    let b = batch::Backward {
+        g: g.ptr(),
+        x: x.ptr(),
+        weight: w.as_ref().map(Dense::ptr),
+        mean: stats.ptr(),
+        rstd: stats.ptr().wrapping_add(p.channels),
+        gx: to(0),
+        gw: to(1),
+        gb: to(2),
+    };
+    // SAFETY: as for the forward pass.
+    unsafe { batch::backward(t, p, b) };
     outs.into_iter().for_each(|o| o.finish(t));
     Ok(())
 }
