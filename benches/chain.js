@@ -1,4 +1,7 @@
 // 10,000 chained additions, as JSON in nanoseconds an op; started by chain.py, or by hand.
+//
+//   mlrun benches/chain.js                   # every case
+//   mlrun benches/chain.js "64 plain" 100    # one case, as many times; prints nothing
 import { noGrad, ones, randn } from "mlrun";
 
 const CALLS = 10_000, BLOCKS = 9;
@@ -17,17 +20,22 @@ const cases = {
 };
 
 const median = (xs) => xs.sort((a, b) => a - b)[xs.length >> 1];
+const [only, times] = process.argv.slice(2);
 const result = {};
 for (const n of [1, 64, 1024]) {
   const x = randn([n]).requiresGrad_(), y = randn([n]), g = ones([n]);
   for (const [name, run] of Object.entries(cases)) {
-    const times = [];
+    if (only !== undefined) {
+      if (only === `${n} ${name}`) for (let i = 0; i < Number(times); i++) run(x, y, g);
+      continue;
+    }
+    const blocks = [];
     for (let block = -2; block < BLOCKS; block++) {
       const start = performance.now();
       run(x, y, g);
-      if (block >= 0) times.push((performance.now() - start) / CALLS * 1e6);
+      if (block >= 0) blocks.push((performance.now() - start) / CALLS * 1e6);
     }
-    result[`${n} ${name}`] = median(times);
+    result[`${n} ${name}`] = median(blocks);
   }
 }
-console.log(JSON.stringify(result));
+if (only === undefined) console.log(JSON.stringify(result));

@@ -1,13 +1,15 @@
 """Chains of tiny additions, from JavaScript, beside PyTorch eager.
 
-    python benches/chain.py --mlrun target/debug/mlrun [--rounds 5]
+    python benches/chain.py --mlrun target/debug/mlrun [--rounds 5] [--cpu]
 
 Both run in alternating rounds with one thread; prints the medians of the rounds in nanoseconds an
-op and PyTorch's time divided by ours.
+op and PyTorch's time divided by ours. `--cpu` counts processor time, without what other programs
+took: of mlrun that of 60 turns less that of 10, which leaves out its start.
 """
 import argparse
 import json
 import pathlib
+import resource
 import statistics
 import subprocess
 import time
@@ -15,6 +17,8 @@ import time
 import torch
 
 CALLS, BLOCKS = 10_000, 9
+SIZES = [1, 64, 1024]
+SCRIPT = pathlib.Path(__file__).with_name("chain.js")
 
 
 def chain(x, y):
@@ -37,18 +41,46 @@ def both(x, y, g):
     x.grad = None
 
 
-def peer():
+CASES = [("plain", plain), ("recorded", recorded), ("forward and backward", both)]
+
+
+def peer(clock):
     result = {}
-    for n in [1, 64, 1024]:
+    for n in SIZES:
         x, y, g = torch.randn(n).requires_grad_(), torch.randn(n), torch.ones(n)
-        for name, run in [("plain", plain), ("recorded", recorded), ("forward and backward", both)]:
+        for name, run in CASES:
             times = []
             for block in range(-2, BLOCKS):
-                start = time.perf_counter()
+                start = clock()
                 run(x, y, g)
                 if block >= 0:
-                    times.append((time.perf_counter() - start) / CALLS * 1e9)
+                    times.append((clock() - start) / CALLS * 1e9)
             result[f"{n} {name}"] = statistics.median(times)
+    return result
+
+
+def run_mlrun(mlrun, *args):
+    command = [mlrun, "--threads", "1", SCRIPT, *args]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def processor_time(mlrun, case, turns):
+    def used():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    start = used()
+    run_mlrun(mlrun, case, str(turns))
+    return used() - start
+
+
+def ours_by_processor(mlrun):
+    result = {}
+    for n in SIZES:
+        for name, _ in CASES:
+            case = f"{n} {name}"
+            more, less = processor_time(mlrun, case, 60), processor_time(mlrun, case, 10)
+            result[case] = (more - less) / (50 * CALLS) * 1e9
     return result
 
 
@@ -56,14 +88,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mlrun", required=True)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cpu", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    script = pathlib.Path(__file__).with_name("chain.js")
     ours, theirs = [], []
     for _ in range(args.rounds):
-        out = subprocess.run([args.mlrun, "--threads", "1", script], capture_output=True, text=True, check=True)
-        ours.append(json.loads(out.stdout))
-        theirs.append(peer())
+        if args.cpu:
+            ours.append(ours_by_processor(args.mlrun))
+        else:
+            ours.append(json.loads(run_mlrun(args.mlrun)))
+        theirs.append(peer(time.process_time if args.cpu else time.perf_counter))
     for case in ours[0]:
         a = statistics.median(r[case] for r in ours)
         b = statistics.median(r[case] for r in theirs)
