@@ -114,7 +114,7 @@ mod tests {
     fn blocks_of_every_size_are_aligned_and_can_be_written_to_their_ends() {
         for bytes in [64, 4096, LARGE - 64, LARGE, (4 << 20) - 64, 4 << 20, (9 << 20) + 128] {
             let data = take(bytes);
-            assert!(!data.is_null() && data as usize % ALIGN == 0, "{bytes}");
+            assert!(!data.is_null() && (data as usize).is_multiple_of(ALIGN), "{bytes}");
             // SAFETY: the block has `bytes` bytes, and is given back once.
             unsafe {
                 data.write(1);
