@@ -137,6 +137,22 @@ pub(crate) fn import<'s>(
     Some(resolver.get_promise(scope))
 }
 
+/// `import.source(...)` and `import.defer(...)`, which nothing here has.
+pub(crate) fn import_phase<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    _: v8::Local<'s, v8::Data>,
+    _: v8::Local<'s, v8::Value>,
+    _: v8::Local<'s, v8::String>,
+    _: v8::ModuleImportPhase,
+    _: v8::Local<'s, v8::FixedArray>,
+) -> Option<v8::Local<'s, v8::Promise>> {
+    let resolver = v8::PromiseResolver::new(scope)?;
+    let text = v8::String::new(scope, "import: phases are not supported")?;
+    let error = v8::Exception::syntax_error(scope, text);
+    resolver.reject(scope, error);
+    Some(resolver.get_promise(scope))
+}
+
 /// The namespace of a module that has been evaluated, by its place in the list.
 fn namespace(
     scope: &mut v8::PinScope,

@@ -98,6 +98,7 @@ impl Engine {
         let parameters = v8::CreateParams::default().heap_limits(0, 3 << 30);
         let mut isolate = v8::Isolate::new(parameters);
         isolate.set_host_import_module_dynamically_callback(modules::import);
+        isolate.set_host_import_module_with_phase_dynamically_callback(modules::import_phase);
         let (start, began) = (Instant::now(), Arc::new(AtomicU64::new(0)));
         let (handle, clock) = (isolate.thread_safe_handle(), began.clone());
         std::thread::spawn(move || {

@@ -94,7 +94,7 @@ impl Walk<'_> {
             StmtKind::Unsupported(_) => out,
             StmtKind::Expr(e) | StmtKind::Export(e) => self.expr(e, out),
             StmtKind::Declare(list) => list.iter().rev().fold(out, |out, d| {
-                let out = self.bind(&d.target, out);
+                let out = if d.idle { out } else { self.bind(&d.target, out) };
                 match &d.init {
                     Some(e) => self.expr(e, out),
                     None => out,

@@ -387,6 +387,8 @@ pub(crate) enum Over {
 pub(crate) struct Declarator {
     pub target: Target,
     pub init: Option<Expr>,
+    /// `var x;`, which does nothing when it is reached: `x` keeps its value.
+    pub idle: bool,
 }
 
 #[derive(Debug)]

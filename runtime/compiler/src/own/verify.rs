@@ -172,7 +172,7 @@ impl Walk<'_> {
             StmtKind::Expr(e) | StmtKind::Export(e) => Some(self.expr(e, state)),
             StmtKind::Declare(list) => Some(list.iter().fold(state, |state, d| {
                 let mut state = d.init.iter().fold(state, |state, e| self.expr(e, state));
-                if let (Target::Var(sym, _), None) = (&d.target, &d.init) {
+                if let (Target::Var(sym, _), None, false) = (&d.target, &d.init, d.idle) {
                     self.unset(*sym, &mut state);
                 }
                 self.pattern(&d.target, state)

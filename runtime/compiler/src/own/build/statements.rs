@@ -249,7 +249,8 @@ impl<'a> Builder<'a> {
                 for &sym in vars {
                     self.tree.vars[sym].declared = d.span.end;
                 }
-                Declarator { target, init }
+                let idle = kind == VarKind::Var && init.is_none();
+                Declarator { target, init, idle }
             })
             .collect()
     }

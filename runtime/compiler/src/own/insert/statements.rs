@@ -368,8 +368,18 @@ fn ends_abruptly(s: &Stmt) -> bool {
 
 /// Ends in `}` without being closed by it, as `x = function () {}`.
 fn needs_semicolon(s: &Stmt) -> bool {
-    matches!(
-        s.kind,
-        StmtKind::Expr(_) | StmtKind::Declare(_) | StmtKind::DoWhile(..) | StmtKind::Export(_)
-    )
+    match &s.kind {
+        StmtKind::If(_, s, None) | StmtKind::If(_, _, Some(s)) => needs_semicolon(s),
+        StmtKind::For { body, .. }
+        | StmtKind::ForEach { body, .. }
+        | StmtKind::While(_, body)
+        | StmtKind::Label(_, body) => needs_semicolon(body),
+        StmtKind::Expr(_)
+        | StmtKind::Declare(_)
+        | StmtKind::DoWhile(..)
+        | StmtKind::Return(_)
+        | StmtKind::Throw(_)
+        | StmtKind::Export(_) => true,
+        _ => false,
+    }
 }

@@ -4,7 +4,7 @@ export function use(x, o) {let $0list, $0p, $0rest, $0up, $1, $2, $d1, $1_, $2_;
   const list = ($0list = $own.lit([up, ...$own.spread(($1 = $own.lit([x])))]), $1 = $own.drop($1), $0list);
   o.best ??= $own.store(o, "best", up);;$0up = $own.drop($0up);
   o[$1_ = x.size] = $own.store(o, $1_, ($2 = $own.hold(rest.down), $0rest = $own.drop($0rest), $2));;$2 = $own.drop($2);$0rest = $own.drop($0rest);
-  for (const p of $d1 = $own.drive(($2 = $own.hold(list)), void 0, false)) {$0p = $own.put($own.hold(p), $0p);$own.yielded($d1);$own.ignore($own.call($own.fnOn($1_ = p.sum, "p.sum", p), p), $1_);;$0p = $own.drop($0p);}$2 = $own.drop($2);$0p = $own.drop($0p);
+  for (const p of $d1 = $own.drive(($2 = $own.hold(list)), void 0, false)) {$0p = $own.put($own.hold(p), $0p);$own.yielded($d1);$own.ignore($own.call($own.fnOn($1_ = p.sum, "p.sum", p), p), $1_);;$0p = $own.drop($0p);};$2 = $own.drop($2);$0p = $own.drop($0p);
   $own.ignore($own.call($1_ = list.push, list, $own.askOn($1_, ($2 = $own.own($own.call($own.fnOn($2_ = x.neg, "x.neg", x), x), $2_)), "list.push", list)), $1_);;$2 = $own.drop($2);
   return $own.lend(($2 = $own.hold(list[0]), $0list = $own.drop($0list), $2));
 }finally{$own.drop($0list);$own.drop($0p);$own.drop($0rest);$own.drop($0up);$own.drop($1);$own.drop($2);}/*$own*/}

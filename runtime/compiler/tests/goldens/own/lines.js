@@ -16,3 +16,10 @@ export function g(o) {
   o.p?.(o)
   o.q = o
 }
+export function h(o, x) {
+  let y = x.add(1), z
+  if (o) z = { y }
+  y.sum()
+  if (x) return { z }
+  x.add(z)
+}

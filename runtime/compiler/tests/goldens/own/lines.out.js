@@ -16,5 +16,12 @@ export function g(o) {
   $own.share(o).p?.($own.share(o))
   o.q = $own.store(o, "q", o)
 /*$own*/}
+export function h(o, x) {let $0y, $0z, $1_;try{
+  let y = ($0y = $own.own($own.call($1_ = x.add, x, $own.askOn($1_, 1, "x.add", x)), $1_)), z
+  if (o) z = ($0z = $own.put($own.lit({ y }), $0z))
+  $own.ignore($own.call($own.fnOn($1_ = y.sum, "y.sum", y), y), $1_);$0y = $own.drop($0y);
+  if (x) return $own.give($own.lit({ z }))
+  $own.ignore($own.call($1_ = x.add, x, $own.askLast($1_, z, 2, "x.add", x)), $1_);$0z = $own.drop($0z);
+}finally{$own.drop($0y);$own.drop($0z);}/*$own*/}
 
 import * as $own from "ext:mlrun/ownership.js";
