@@ -37,7 +37,10 @@ const optimizer = new optim.Adam(model.parameters(), { lr: options.lr });
 let state = null, at = 0;
 const bar = progress(Array.from({ length: options.steps }, (_, i) => i + 1), { label: "training" });
 for (const step of bar) {
-  if (at + window > rows) [state, at] = [null, 0];
+  if (at + window > rows) {
+    state = null;
+    at = 0;
+  }
   const [logits, next] = model.forward(inputs.narrow(1, at, window), state);
   const loss = nn.functional.crossEntropy(logits.reshape([-1, characters.length]), targets.narrow(1, at, window).flatten());
   optimizer.zeroGrad();

@@ -636,6 +636,17 @@ export function options(op, given, known) {
   return borrowed(given);
 }
 
+const parameters = new SafeWeakSet();
+
+/** From now on `t` is a module's parameter. */
+export function markParameter(t) {
+  parameters.add(t);
+}
+
+export function isParameter(t) {
+  return parameters.has(t);
+}
+
 /** Lets errors name the paths of layers: the module is known as long as it lives, and kept by nobody. */
 export function noteModule(module) {
   ops.op_tensor_note_module(module);
@@ -728,11 +739,11 @@ for (const key of Reflect.ownKeys(Tensor.prototype)) {
 }
 const followers = [
   addMethods, addOperations, alias, attend, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, idOf, inPlace, integer,
-  integers, isTensor, list, make, noteModule, options, tensorArg, track, unary,
+  integers, isParameter, isTensor, list, make, markParameter, noteModule, options, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);
 
-/** `f` keeps none of its operands, though it has no mark: a class whose constructor returns a value. */
+/** `f` follows the protocol, though it has no mark: a class whose constructor gives another object. */
 export function borrows(f) {
   operations.add(f);
 }

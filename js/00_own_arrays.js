@@ -1,17 +1,18 @@
-// Array methods that are known by what they do with elements, and other builtins that keep nothing.
+// Builtins that are known by what they do with elements: array methods, `Array.from`, `Object.values`
+// and their like.
 //
-// Invariant: a builtin is known only if it is the original one, its receiver an ordinary counted
-// array, and its callback compiled; everything else shares what it gets.
+// Invariant: a builtin is known only if it is the original one, its receiver an ordinary array, and
+// its callback compiled; everything else shares what it gets.
 
 import {
-  A, SafeMap, SafeSet, apply, compiled, ends, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
+  A, SafeMap, SafeSet, SafeWeakSet, apply, compiled, ends, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
   setPrototypeOf, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  Stamp, adopt, claimed, counted, counts, hold, lit, offer, register, release, unclaimable,
+  Stamp, adopt, children, claimed, counted, counts, hold, isContainer, lit, offer, register, release, retain, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { fetched, unknown } from "ext:mlrun_tensor/00_own_calls.js";
-import { taken } from "ext:mlrun_tensor/00_own_places.js";
+import { iterated, spread, taken } from "ext:mlrun_tensor/00_own_places.js";
 
 // A builtin that is known by what it does was just called, and its result needs counting: what it
 // is, and how to. Of an array method with callbacks, the last one writes it.
@@ -32,8 +33,10 @@ export function forget() {
 const moved = (f) => [f, { f, finish: () => true }];
 const listed = (f) => [f, { f, finish: (v) => (lit(v), true) }];
 
-/** Builtins that give a fresh container, or a value that a container gives up. */
-const results = new SafeMap([moved(A.pop), moved(A.shift), listed(A.slice), listed(A.concat)]);
+/** Builtins that give a fresh container, or what a container gives up. */
+const results = new SafeMap([
+  moved(A.pop), moved(A.shift), listed(A.slice), listed(A.concat),
+]);
 
 // Operands are the arguments of `askOn`: the last one second, the others from the fifth on.
 const takes = (array, operands) => {
@@ -43,7 +46,8 @@ const takes = (array, operands) => {
 
 /** Array methods without callbacks: what they do with the operands. */
 const arrays = new SafeMap([
-  [A.push, takes], [A.unshift, takes],
+  // Of what splice gets, only what it puts in is counted.
+  [A.push, takes], [A.unshift, takes], [A.splice, takes],
   [A.pop, () => {}], [A.shift, () => {}], [A.slice, () => {}], [A.concat, () => {}],
   [A.includes, () => {}], [A.indexOf, () => {}], [A.at, () => {}],
 ]);
@@ -54,22 +58,44 @@ const callbacks = new SafeMap([
   [A.every, () => ({ take() {}, finish: () => false })],
   [A.find, () => ({ take() {}, finish: () => false })],
   [A.findIndex, () => ({ take() {}, finish: () => false })],
-  [A.map, () => new Results((element, result, owned) => (owned || hold(result), [result]))],
+  [A.map, () => new Results((element, result, owned) => (owned || hold(result), [result]), true)],
   [A.filter, () => new Results((element, result) => (result ? [hold(element)] : []))],
+  [A.flatMap, () => new Results(flattened, true)],
 ]);
+
+/** What a callback of `flatMap` adds: the elements of an array, which goes, or the result itself. */
+function flattened(element, result, owned) {
+  if (!isArray(result)) return [owned ? result : hold(result)];
+  const out = setPrototypeOf([], null);
+  // Of another array nothing is known but what ends up in the list.
+  if (!owned) return out;
+  children(result, (child) => {
+    out[out.length] = hold(child);
+  });
+  return out;
+}
 
 /** Values that a builtin puts into its fresh array, each with a count. */
 class Results {
   #values = setPrototypeOf([], null);
   #choose;
-  constructor(choose) {
+  /** Given up when the builtin has read it. */
+  #later;
+  constructor(choose, keeps = false) {
     this.#choose = choose;
+    /** What callbacks give goes into the array. */
+    this.keeps = keeps;
   }
   take(element, result, owned) {
     const chosen = this.#choose(element, result, owned);
-    if (chosen.length > 0) this.#values[this.#values.length] = chosen[0];
+    for (let i = 0; i < chosen.length; i++) this.#values[this.#values.length] = chosen[i];
+  }
+  after(v) {
+    this.#later = { value: v, rest: this.#later };
   }
   finish(v) {
+    for (let at = this.#later; at !== undefined; at = at.rest) release(at.value);
+    this.#later = undefined;
     let same = isArray(v) && !Stamp.has(v) && v.length === this.#values.length;
     for (let i = 0; same && i < v.length; i++) same = hasOwn(v, i) && v[i] === this.#values[i];
     if (same) adopt(v);
@@ -81,16 +107,17 @@ class Results {
 function holding(f, callback) {
   const mine = callbacks.get(f)();
   mine.f = f;
-  return function (element, index, array) {
+  return function (element) {
     hold(element);
     try {
       unclaimable();
-      const result = apply(callback, this, [element, index, array]);
+      const result = apply(callback, this, arguments);
       const owned = register !== undefined && register === result && counted(result);
       if (owned) claimed();
       unclaimable();
       mine.take(element, result, owned);
-      if (owned && f !== A.map) release(result);
+      if (owned && f === A.flatMap && isArray(result)) mine.after(result);
+      else if (owned && !mine.keeps) release(result);
       builtin = mine;
       return result;
     } finally {
@@ -99,24 +126,24 @@ function holding(f, callback) {
   };
 }
 
-/** `reduce` without an initial value: each step's result is given up by the next. */
-function folding(callback) {
+/** A callback of `reduce`: each step's result is given up by the next. */
+function folding(f, callback) {
   const mine = {
-    f: A.reduce,
+    f,
     value: undefined,
     owned: false,
     finish(v) {
       return this.owned && v === this.value;
     },
   };
-  return function (before, element, index, array) {
+  return function (before, element) {
     hold(element);
     const own = mine.owned && mine.value === before;
     mine.owned = false;
     if (!own) hold(before);
     try {
       unclaimable();
-      const result = apply(callback, undefined, [before, element, index, array]);
+      const result = apply(callback, undefined, arguments);
       const given = register !== undefined && register === result && counted(result);
       if (given) claimed();
       unclaimable();
@@ -134,7 +161,8 @@ function folding(callback) {
 
 const ordinary = (v) => isArray(v) && !Stamp.isFlying(v) && getPrototypeOf(v) === A;
 
-const makers = new SafeSet([A.slice, A.concat, A.map, A.filter]);
+const makers = new SafeSet([A.slice, A.concat, A.map, A.filter, A.flatMap, A.splice]);
+const folds = new SafeSet([A.reduce, A.reduceRight]);
 const species = getOwnPropertyDescriptor(Array, Symbol.species).get;
 const speciesKey = Symbol.species;
 
@@ -146,6 +174,11 @@ const makesItself = (f, v) => !makers.has(f) || (!hasOwn(v, "constructor") && va
 const fits = (f, receiver) =>
   counted(receiver) && Stamp.has(receiver) && ordinary(receiver) && makesItself(f, receiver);
 
+/** The same, or an array that nobody counts: its elements are shared, or never given up. */
+const walks = (f, receiver) =>
+  fits(f, receiver) || (!counted(receiver) && counts.isProxy?.(receiver) === false &&
+    getPrototypeOf(receiver) === A && makesItself(f, receiver));
+
 /** A method of a receiver that may be counted: `askFetched` for builtins that are known. */
 export function askOn(f, last, text, receiver, a) {
   return follows(f) ? last : apply(askedOn, undefined, arguments);
@@ -153,17 +186,47 @@ export function askOn(f, last, text, receiver, a) {
 
 function askedOn(f, last, text, receiver, a) {
   builtin = undefined;
-  if (isArray(receiver) && typeof f === "function" && fits(f, receiver)) {
-    const effect = arrays.get(f);
-    if (effect !== undefined) {
-      effect(receiver, arguments);
-      builtin = results.get(f);
-      return last;
-    }
-    if (arguments.length === 4 && compiled(last)) {
-      if (callbacks.has(f)) return holding(f, last);
-      if (f === A.reduce) return folding(last);
-    }
+  if (typeof f !== "function") return apply(fetched, undefined, arguments);
+  if (isArray(receiver)) {
+    if (callbacks.has(f) && walks(f, receiver) && compiled(last)) return holding(f, last);
+    if (folds.has(f) && walks(f, receiver) && compiled(last)) return folding(f, last);
+    if (f === A.sort && fits(f, receiver) && compiled(last)) return sorting(receiver, last);
+    if (effected(f, receiver, arguments)) return last;
+  }
+  if (makesOf(f, last, receiver)) return last;
+  return apply(fetched, undefined, arguments);
+}
+
+/** Whether `f` is a method without callbacks that is known; then its operands are taken care of. */
+function effected(f, receiver, operands) {
+  const effect = arrays.get(f);
+  if (effect === undefined || !fits(f, receiver)) return false;
+  effect(receiver, operands);
+  builtin = f === A.splice ? splicing(receiver) : results.get(f);
+  return true;
+}
+
+/** Counts move from the array to the list of what was taken out; not where the conversion of a
+ * number made others see the array meanwhile. */
+const splicing = (array) => ({
+  f: A.splice,
+  finish: (v) => fits(A.splice, array) && (adopt(v), true),
+});
+
+/** `askOn` for two operands and more: a callback among them is not the last, see `called`. */
+export function askMore(f, last, text, receiver, a) {
+  return follows(f) ? last : apply(askedMore, undefined, arguments);
+}
+
+function askedMore(f, last, text, receiver, a) {
+  builtin = undefined;
+  if (typeof f !== "function") return apply(fetched, undefined, arguments);
+  if (isArray(receiver) && effected(f, receiver, arguments)) return last;
+  // Its other operand is only handed on to the callback, which borrows it.
+  if (wrappers.has(a)) return last;
+  if (f === arrayFrom && receiver === ArrayClass && arguments.length < 6 && compiled(last)) {
+    spread(a);
+    return holding(f, last);
   }
   return apply(fetched, undefined, arguments);
 }
@@ -171,6 +234,85 @@ function askedOn(f, last, text, receiver, a) {
 /** `askOn` for an operation that is the last use of `which` of its operands: see `offer`. */
 export function askLast(f, last, which, text, receiver) {
   return ends(f) ? (offer(receiver, last, which), last) : askOn(f, last, text, receiver);
+}
+
+/** Callbacks that `called` has replaced. */
+const wrappers = new SafeWeakSet();
+
+/** The callback of `f` in front of another operand: an initial value, or `this` for the callback. */
+export function called(f, receiver, callback) {
+  if (!isArray(receiver) || !compiled(callback) || !walks(f, receiver)) return callback;
+  const mine = folds.has(f) ? folding(f, callback) : callbacks.has(f) ? holding(f, callback) : callback;
+  if (mine !== callback) wrappers.add(mine);
+  return mine;
+}
+
+/** `sort`: until it has put all back, the array gives up nothing; a method that takes something out
+ * shares it, and all that was in it. */
+function sorting(array, compare) {
+  const mine = {
+    f: A.sort,
+    finish(v) {
+      if (v !== array) return false;
+      Stamp.fly(array, -1);
+      retain(array);
+      return true;
+    },
+  };
+  Stamp.fly(array, 1);
+  builtin = mine;
+  return function () {
+    const result = apply(compare, undefined, arguments);
+    builtin = mine;
+    return result;
+  };
+}
+
+// ---- Functions of Array and Object.
+
+const ArrayClass = Array, ObjectClass = Object;
+const { from: arrayFrom } = Array;
+const { values: objectValues, entries: objectEntries, fromEntries } = Object;
+callbacks.set(arrayFrom, callbacks.get(A.map));
+const copies = { f: arrayFrom, finish: (v) => (lit(v), true) };
+const takesValues = { f: objectValues, finish: (v) => (lit(v), true) };
+const takesEntries = {
+  f: objectEntries,
+  finish(v) {
+    for (let i = 0; i < v.length; i++) lit(v[i]);
+    adopt(v);
+    return true;
+  },
+};
+const makesObject = { f: fromEntries, finish: (v) => (lit(v), true) };
+
+/** `f(last)` gives a fresh container of what `last` holds, and runs no code of the program. */
+function makesOf(f, last, receiver) {
+  if (receiver === ArrayClass && f === arrayFrom) {
+    if (!counted(last) || !iterated(last)) return false;
+    builtin = copies;
+  } else if (receiver === ObjectClass && counted(last) && isContainer(last)) {
+    // What is counted has data properties only.
+    if (f === objectValues) builtin = takesValues;
+    else if (f === objectEntries) builtin = takesEntries;
+    else if (f === fromEntries && arePairs(last)) builtin = makesObject;
+    else return false;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/** An array of pairs whose keys convert without code of the program. */
+function arePairs(list) {
+  if (!iterated(list)) return false;
+  for (let i = 0; i < list.length; i++) {
+    const pair = value(list, i);
+    if (!isArray(pair) || !counted(pair) || !hasOwn(pair, 1)) return false;
+    const key = value(pair, 0);
+    if (typeof key !== "string" && typeof key !== "number" && typeof key !== "symbol") return false;
+  }
+  return true;
 }
 
 const seen = new SafeSet([
@@ -184,6 +326,15 @@ export function askSeen(f, last, text, receiver) {
 
 function askedSeen(f, last, text, receiver) {
   return apply(isArray(receiver) && seen.has(f) ? askedOn : fetched, undefined, arguments);
+}
+
+/** `askSeen` for two operands and more. */
+export function askSeenMore(f, last, text, receiver) {
+  return follows(f) ? last : apply(askedSeenMore, undefined, arguments);
+}
+
+function askedSeenMore(f, last, text, receiver, a) {
+  return apply(isArray(receiver) && (seen.has(f) || wrappers.has(a)) ? askedMore : fetched, undefined, arguments);
 }
 
 /** `askOn` for a call without operands. */
@@ -206,6 +357,6 @@ function askedFn(f, text, receiver) {
 
 /** `f` may keep a function that it gets. `confined`: what it gives is only called. */
 export function keeps(f, confined) {
-  if (callbacks.has(f) || f === A.reduce) return false;
+  if (callbacks.has(f) || folds.has(f) || f === A.sort) return false;
   return counts.lends?.get(f) === undefined || (counts.lends.get(f) === "wraps" && !confined);
 }

@@ -117,15 +117,27 @@ export function unknown(f, text, receiver) {
 /** `call(f, receiver, ...operands)`, without a frame of its own. */
 export const call = Function.prototype.call.bind(Function.prototype.call);
 
-/** `o.T` or `o.grad`: accessors of tensors that make a new handle. */
+/** `o.T` or `o.grad`, accessors of tensors that make a new handle, or a getter of the file. */
 export function view(o, key) {
   unclaimable();
   const v = o[key];
   if (!counted(v)) return v;
-  const mine = v === register && genuine(o, key);
-  unclaimable();
-  if (!mine) retain(v);
+  const mine = v === register && (genuine(o, key) || compiled(getterOf(o, key)));
+  if (mine) {
+    claimed();
+  } else {
+    unclaimable();
+    retain(v);
+  }
   return v;
+}
+
+/** The getter that a read of `o[key]` runs, where that is certain. */
+function getterOf(o, key) {
+  for (; typeof o === "object" && o !== null && counts.isProxy?.(o) === false; o = getPrototypeOf(o)) {
+    if (hasOwn(o, key)) return getOwnPropertyDescriptor(o, key).get;
+  }
+  return undefined;
 }
 
 /** `o` is a tensor that has the library's own accessor under this name. */

@@ -5,10 +5,10 @@
 
 import {
   A, FORWARDS, ObjectPrototype, answerFor, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
-  includes, isArray, isExtensible,
+  includes, isArray, isExtensible, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  Stamp, counted, counts, hooks, isContainer, lit, release, retain, share, took,
+  Stamp, claimed, counted, counts, hooks, isContainer, lit, register, release, retain, share, took,
 } from "ext:mlrun_tensor/00_own_counts.js";
 
 // A token that `new` made just before it called, for the instance that the base class makes.
@@ -33,11 +33,13 @@ function isConstructor(f) {
 
 export const first = (v) => v;
 
-/** What `new` gave: the count that the instance was made with, or one of its own. */
+/** What `new` gave: the count that the instance was made with, that of what a class of the library
+ * gave instead, or one of its own. */
 export function fresh(v, t) {
   birthToken = undefined;
   if (!counted(v)) return v;
   if (t !== undefined && t.value === v) t.value = undefined;
+  else if (t !== undefined && v === register && counts.operations.has(t.target)) claimed(v);
   else retain(v);
   return v;
 }
@@ -135,9 +137,23 @@ export function store(o, key, v) {
     return share(v);
   }
   taken(o, v);
-  if (counted(property.value) && !Stamp.isFlying(o)) release(property.value);
+  if (key === "length" && isArray(o)) shorten(o, v);
+  else if (counted(property.value) && !Stamp.isFlying(o)) release(property.value);
   return v;
 }
+
+/** Just before `array.length = n`: elements from there on are given up. */
+function shorten(array, n) {
+  if (typeof n !== "number" || n >>> 0 !== n || Stamp.isFlying(array) || Stamp.isOdd(array) || array.length >= SPARSE) return;
+  for (let i = n; i < array.length; i++) {
+    const v = value(array, i);
+    if (counted(v)) release(v);
+  }
+}
+const SPARSE = 2 ** 20;
+
+/** The class whose constructor `super(...)` calls. */
+export const parent = (c) => getPrototypeOf(c);
 
 /** `o` inherits `key`. So it is taken to do from a proxy, which must not notice the question. */
 function inherits(o, key) {
@@ -160,12 +176,34 @@ const arrayIterator = Array.prototype[Symbol.iterator];
 export const iteratorPrototype = getPrototypeOf([][Symbol.iterator]());
 const iteratorNext = iteratorPrototype.next;
 
+/** An array that is iterated as arrays are, without code of the program. */
+export const iterated = (v) => isArray(v) && v[Symbol.iterator] === arrayIterator && iteratorPrototype.next === iteratorNext;
+
+const { hasInstance } = Symbol;
+const ordinaryInstance = Function.prototype[hasInstance];
+
+/** `v instanceof c` comes next: a test of the program's own gets `v`. */
+export function tested(c, v) {
+  if (!counted(v) || testedBy(c) === ordinaryInstance || compiled(testedBy(c))) return c;
+  share(v);
+  return c;
+}
+
+/** What `instanceof c` calls, where that is certain. */
+function testedBy(c) {
+  // A bound function asks its target, which may have a test of its own.
+  if (typeof c !== "function" || !hasOwn(c, "prototype")) return undefined;
+  for (let o = c; o !== null; o = getPrototypeOf(o)) {
+    if (counts.isProxy?.(o) !== false) return undefined;
+    if (hasOwn(o, hasInstance)) return value(o, hasInstance);
+  }
+  return undefined;
+}
+
 /** A value that is iterated: only the original array iterator keeps to itself what it sees. */
 export function spread(v) {
   if (!counted(v)) return v;
-  const original = isArray(v) && v[Symbol.iterator] === arrayIterator &&
-    iteratorPrototype.next === iteratorNext;
-  return original ? v : share(v);
+  return iterated(v) ? v : share(v);
 }
 
 /** `...xs` in a call: a list that holds the elements as long as the call needs them. */

@@ -4,12 +4,14 @@
 // program runs in between, so it cannot go astray.
 
 import {
-  SafeMap, SafeWeakSet, TAKES, answerFor, apply, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
+  ObjectPrototype, SafeMap, SafeSet, SafeWeakSet, TAKES, answerFor, apply, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
   ownKeys, value, yields,
 } from "ext:mlrun_tensor/00_own_known.js";
-import { counted, counts, hold, release, retain, share } from "ext:mlrun_tensor/00_own_counts.js";
+import {
+  claimed, counted, counts, hold, register, release, retain, share, unclaimable,
+} from "ext:mlrun_tensor/00_own_counts.js";
 import { ask, askFetched, fn, own } from "ext:mlrun_tensor/00_own_calls.js";
-import { spread } from "ext:mlrun_tensor/00_own_places.js";
+import { iterated, iteratorPrototype, spread } from "ext:mlrun_tensor/00_own_places.js";
 
 // A token carries the count of what an asynchronous function completes with to the `await` that
 // made it just before the call. Nothing runs between the two, so it cannot go astray.
@@ -159,8 +161,77 @@ export function drive(v, f, awaits) {
     const fits = awaits ? next !== undefined : next === Generator.next;
     if (fits && (awaits === false || next !== nexts.get(Generator))) return new Driver(v, next);
   }
+  const stepped = awaits ? undefined : stepBy(v);
+  if (stepped !== undefined) return stepped;
   const held = awaits ? share(v) : spread(v);
   return driveOwn(held, awaits) ?? held;
+}
+
+/** Steps through an iterator of the program's own: what a step gives is given up when the turn ends. */
+class Stepper {
+  #iterator;
+  #next;
+  #owned;
+  constructor(iterator, next, owned) {
+    this.#iterator = iterator;
+    this.#next = next;
+    this.#owned = owned;
+  }
+  [Symbol.iterator]() {
+    return this;
+  }
+  next() {
+    unclaimable();
+    const step = apply(this.#next, this.#iterator, []);
+    if (register === undefined || register !== step || !counted(step)) {
+      unclaimable();
+      return step;
+    }
+    claimed();
+    if (value(step, "done") === true) {
+      release(step);
+      this.#ended();
+    } else {
+      this.#step = step;
+    }
+    return step;
+  }
+  #step;
+  #ended() {
+    if (!this.#owned) return;
+    this.#owned = false;
+    release(this.#iterator);
+  }
+  get return() {
+    const f = this.#iterator.return;
+    if (f !== undefined && f !== null) return () => apply(f, this.#iterator, []);
+    this.#ended();
+    return f;
+  }
+  static took(d) {
+    if (typeof d !== "object" || d === null || !(#step in d)) return false;
+    const step = d.#step;
+    d.#step = undefined;
+    if (counted(step)) release(step);
+    return true;
+  }
+}
+Object.setPrototypeOf(Stepper.prototype, null);
+
+/** A stepper for an object whose iterator and steps are made by compiled functions. */
+function stepBy(v) {
+  if (isArray(v)) return undefined;
+  const f = property(v, iteratorKey);
+  if (!compiled(f)) return undefined;
+  unclaimable();
+  const iterator = apply(f, v, []);
+  const owned = register !== undefined && register === iterator && counted(iterator);
+  if (owned) claimed();
+  unclaimable();
+  const next = typeof iterator === "object" && iterator !== null ? property(iterator, "next") : undefined;
+  if (compiled(next)) return new Stepper(iterator, next, owned);
+  // The loop goes on by itself with what was made.
+  return { __proto__: null, [Symbol.iterator]: () => share(iterator) };
 }
 
 /** A driver for an object that a compiled generator of its own iterates, such as a DataLoader. */
@@ -182,7 +253,7 @@ function property(o, key) {
 }
 
 /** The variables of the loop have what was yielded. */
-export const yielded = (d) => Driver.took(d);
+export const yielded = (d) => Stepper.took(d) || Driver.took(d);
 
 /** Operands of a call whose result a loop drives, and holds them for. */
 export function askGen(f, last) {
@@ -194,8 +265,16 @@ export function askGenFetched(f, last) {
 }
 
 export function fnGen(f, text, receiver) {
-  return steps(f) ? f : fn(f, text, receiver);
+  return steps(f) || walks(f, receiver) ? f : fn(f, text, receiver);
 }
+
+const { prototype: A } = Array;
+const walkers = new SafeSet([A.values, A.keys, A.entries]);
+
+/** A loop over an iterator of the array itself, which nobody else gets hold of. */
+const walks = (f, array) => walkers.has(f) && iterated(array) &&
+  !hasOwn(iteratorPrototype, iteratorKey) && !hasOwn(iteratorPrototype, "return") && !hasOwn(iteratorHome, "return") &&
+  !hasOwn(ObjectPrototype, "return") && value(iteratorHome, iteratorKey) === iterates.get(iteratorKey);
 
 /** Nobody but the loop gets hold of what `f` makes. */
 const steps = (f) => yields(f) && originalNext(value(f, "prototype")) !== undefined;

@@ -7,11 +7,11 @@ export {
   adopt, again, bare, borrowed, configure, drop, give, given, hold, leave, lend, lit, lose, put, share, took,
 } from "ext:mlrun_tensor/00_own_counts.js";
 export {
-  arg, birth, dflt, field, first, fresh, list, made, shareAll, spread, store, swap,
+  arg, birth, dflt, field, first, fresh, list, made, parent, shareAll, spread, store, swap, tested,
 } from "ext:mlrun_tensor/00_own_places.js";
 export {
   askGen, askGenFetched, claim, done, drive, enter, fnGen, ownGen, pass, resume, resumed, ticket, ticketFor,
   token, yielded,
 } from "ext:mlrun_tensor/00_own_steps.js";
-export { askLast, askOn, askSeen, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
+export { askLast, askMore, askOn, askSeen, askSeenMore, called, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
 export { ask, askFetched, call, fn, ignore, own, tail, view } from "ext:mlrun_tensor/00_own_calls.js";

@@ -53,7 +53,9 @@ export function linear(x, weight, bias) {
     throw new TypeError(`linear: got an input of ${x.dtype} and a weight of ${weight.dtype}, expected equal dtypes; convert one with to(...)`);
   }
   const y = call("matmul", [x, weight.T], []);
-  return optional("linear", "bias", bias) ? y.add(bias) : y;
+  if (bias === undefined || bias === null) return y;
+  tensorArg("linear", "bias", bias);
+  return y.add(bias);
 }
 
 // ---- Activations.

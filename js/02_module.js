@@ -4,11 +4,11 @@
 // order of PyTorch's state_dict: a module's parameters, its buffers, then its children.
 // Not here: layers (02_layers.js and its neighbours), first values (02_init.js).
 
-import { borrows, describe, isTensor, noteModule, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import {
+  borrows, describe, isParameter, isTensor, markParameter, noteModule, ops, options, tensorArg,
+} from "ext:mlrun_tensor/00_handle.js";
 import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
-
-const parameters = new WeakSet();
 
 /** A tensor that a module trains: `t` as a leaf that requires a gradient. */
 export class Parameter {
@@ -17,11 +17,11 @@ export class Parameter {
     const { requiresGrad = true } = options("nn.Parameter", given, ["requiresGrad"]);
     const leaf = t.detach();
     if (requiresGrad) leaf.requiresGrad_();
-    parameters.add(leaf);
+    markParameter(leaf);
     return leaf;
   }
   static [Symbol.hasInstance](value) {
-    return isTensor(value) && parameters.has(value);
+    return isTensor(value) && isParameter(value);
   }
 }
 
@@ -52,7 +52,7 @@ function contents(module) {
   const enter = (name, holder, key, buffers) => {
     const value = holder[key];
     if (isTensor(value)) {
-      const list = buffers !== null && buffers.has(key) ? found.buffers : parameters.has(value) ? found.parameters : null;
+      const list = buffers !== null && buffers.has(key) ? found.buffers : isParameter(value) ? found.parameters : null;
       if (list !== null) list.push([name, value, holder, key]);
     } else if (value instanceof Module) {
       found.children.push([name, value, holder, key]);

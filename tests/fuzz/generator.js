@@ -19,7 +19,8 @@ const RULES = [
   "result seen", "filled array", "array method", "sorted array", "replaced builtin", "json and object", "tagged template", "optional call",
   "logical assignment", "generator", "yield*", "stepping by hand", "iterator of the program", "generator ended early", "finally that returns",
   "finally around a jump", "shared promise", "promise in a constant", "async generator", "thenable", "rejected promise", "view", "in-place operation",
-  "in-place on a view", "donation", "donation with an alias", "property of a function", "recursion", "thrown tensor", "frozen object", "proxy",
+  "in-place on a view", "donation", "donation with an alias", "array made by a callback", "array from a list", "map of numbers", "flat map", "fold with a start", "callback with this", "sort", "splice",
+  "values and entries", "getter", "iterator by hand", "list in a field", "filled by a callee", "converted", "property of a function", "recursion", "thrown tensor", "frozen object", "proxy",
 ];
 
 /** How often each rule was exercised. */
@@ -164,6 +165,7 @@ class Generator {
       options.push(
         () => this.classUse(indent), () => this.classUse(indent), () => this.defaults(indent),
         () => this.natives(indent), () => this.natives(indent), () => this.delegated(d, indent),
+        () => this.builtins(indent), () => this.builtins(indent), () => this.builtins(indent),
         () => this.finallyUse(indent),
         () => this.pattern(indent), () => this.pattern(indent), () => this.views(indent), () => this.views(indent),
         () => this.donate(indent), () => this.arrays(indent), () => this.arrays(indent), () => this.odds(indent), () => this.odds(indent),
@@ -468,6 +470,31 @@ class Generator {
       () => (rule("frozen object"), `{ const o = Object.freeze({ p: ${t()}, l: [${t()}] }); try { o.p = ${t()}; } catch (e) { print(e.name); } o.l[0] = ${t()}; print(o.p); print(o.l[0]); }`),
       () => (rule("proxy"), `{ const seen = []; const o = new Proxy({ p: ${t()} }, { get(t, k, r) { const v = Reflect.get(t, k, r); seen.push(v); return v; }, set(t, k, v) { seen.push(v); return Reflect.set(t, k, v); } }); print(o.p); o.p = ${t()}; print(o.p); for (const v of seen) print(v); }`),
       () => (rule("native callback"), `if (${this.n(1)} % 2) print((0, Function)("f", "x", "return f(x)")((x) => x.add(1), ${t()}));`),
+    ])();
+  }
+
+  builtins(indent) {
+    const t = () => this.t(1);
+    const [xs, x] = [this.fresh("xs"), this.fresh("x")];
+    const inner = (name) => this.inner(name, () => this.t(1));
+    const a = this.vars("a");
+    const list = () => (a.length && this.chance(0.6) ? this.pick(a).name : `[${t()}, ${t()}]`);
+    const hurt = () => (a.length && this.chance(0.3) ? `${this.pick(a).name}.${this.pick(["pop()", "length = 0", `splice(0, 1, ${t()})`, "shift()"])};` : "");
+    return indent + this.pick([
+      () => (rule("array made by a callback"), `{ const ${xs} = Array.from({ length: 2 }, (_, i) => ${t()}); print(${xs}[0]); print(${xs}.pop()); kept.push(${xs}[0]); }`),
+      () => (rule("array from a list"), `{ const ${xs} = Array.from(${list()}, (p) => { ${hurt()} return ${inner("p")}; }); if (${xs}[0]) print(${xs}[0]); const c = Array.from(${xs}); ${xs}.length = 0; for (const ${x} of c) print(${x}); }`),
+      () => (rule("map of numbers"), `{ const [${x}] = [1, 2].map((i) => ${t()}).map((p) => { ${hurt()} return ${inner("p")}; }); print(${x}); }`),
+      () => (rule("flat map"), `{ const ${xs} = [1, 2].flatMap((i) => [${t()}, ${t()}]); print(${xs}[1]); print(${list()}.flatMap((p) => ${this.pick(["p", "[p, p]", `[${inner("p")}]`, "kept"])}).length); }`),
+      () => (rule("fold with a start"), `print([1, 2].reduce((p, i) => { ${hurt()} return ${inner("p")}; }, ${t()})); print(${list()}.reduceRight((p, q) => { ${hurt()} return p.add(q); }, ${t()}));`),
+      () => (rule("callback with this"), `print(${list()}.map(function (p) { return this.add ? this.add(p) : p; }, ${t()}).length);`),
+      () => (rule("sort"), `{ const ${xs} = [{ p: ${t()}, k: 2 }, { p: ${t()}, k: 1 }]; ${this.chance(0.4) ? `${xs}.sort((q, r) => { ${this.pick([`${xs}.pop();`, `${xs}.length = 1;`, `print(q.p);`, `${xs}[0] = { p: ${t()}, k: 0 };`])} return q.k - r.k; });` : `${xs}.sort((q, r) => q.k - r.k);`} for (const ${x} of ${xs}) print(${x}.p); }`),
+      () => (rule("splice"), `{ const ${xs} = [${t()}, ${t()}, ${t()}]; const gone = ${xs}.splice(${this.int(2)}, ${this.int(3)}${this.chance(0.5) ? `, ${t()}` : ""}); for (const ${x} of gone) print(${x}); for (const ${x} of ${xs}) print(${x}); ${xs}.splice(1); }`),
+      () => (rule("values and entries"), `{ const o = { p: ${t()}, q: ${t()} }; const [${x}] = Object.values(o); for (const [k, v] of Object.entries(o)) { o[k] = ${t()}; print(v); } print(${x}); const z = Object.fromEntries(Object.entries(o)); delete o.p; print(z.p); }`),
+      () => (rule("getter"), `{ const o = { inner: ${t()}, get fresh() { return this.inner.add(1); }, get same() { return this.inner; }, get both() { return [this.inner, ${t()}]; } }; const ${x} = o.${this.pick(["fresh", "same"])}; print(o.fresh); print(o.both[1]); o.inner = ${t()}; print(${x}); delete o.fresh; }`),
+      () => (rule("iterator by hand"), `{ const it = { ${x}: ${t()}, i: 0, [Symbol.iterator]() { return { next: () => (this.i++ < 3 ? { value: ${this.pick([`this.${x}`, `this.${x}.add(this.i)`, t()])}, done: false } : { done: true, value: undefined }) }; } }; for (const ${xs} of it) { print(${xs}); ${this.pick(["", "if (it.i > 1) break;", `it.${x} = ${t()};`, `kept.push(${xs});`])} } }`),
+      () => (rule("list in a field"), `{ class Buffer { items = []; rows = [[], []]; constructor() { this.more = []; } push(p) { this.items.push(p); this.rows[0].push(p); this.more.push({ p }); if (this.items.length > 1) this.items.shift(); } } const ${xs} = new Buffer(); ${xs}.push(${t()}); ${xs}.push(${t()}); print(${xs}.items[0]); print(${xs}.rows[0][0]); ${xs}.rows[0].length = 1; print(${xs}.more.pop().p); }`),
+      () => (rule("filled by a callee"), `{ const fill = (out, p) => { out.p = p; out.q = ${inner("p")}; }; const ${xs} = {}; fill(${xs}, ${t()}); print(${xs}.p); const z = ${xs}.q; fill(${xs}, ${t()}); print(z); }`),
+      () => (rule("converted"), `{ const n = +${t()}.sum() + ${t()}.sum(); print(typeof n); print(\`\${${t()}.sum()} \${${t()}}\`.length > 0); }`),
     ])();
   }
 

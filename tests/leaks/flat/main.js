@@ -145,5 +145,89 @@ flat("rows of a tensor", () => {
 flat("a model's state", () => {
   model.loadStateDict(model.stateDict());
 });
+flat("what callbacks of array methods give", () => {
+  const rows = [1, 2].map((i) => x.mul(i)).map((t) => t.add(1));
+  const [a] = [0, 1].flatMap((i) => [y.mul(i), y.add(i)]);
+  const total = [1, 2, 3].reduce((sum, i) => sum.add(x.mul(i)), zeros([4, 6]));
+  sink += rows[0].sum().item() + a.sum().item() + total.sum().item() + rows.reduce((p, q) => p.add(q)).mean().item();
+});
+flat("Array.from", () => {
+  const made = Array.from({ length: 3 }, (_, i) => x.mul(i));
+  const copy = Array.from(made), more = Array.from(copy, (t) => t.neg());
+  sink += made[0].sum().item() + more[2].sum().item();
+});
+flat("values and entries of objects", () => {
+  const parts = { a: x.add(1), b: y.add(1) };
+  for (const [key, t] of Object.entries(parts)) sink += key.length + t.sum().item();
+  const again = Object.fromEntries(Object.keys(parts).map((k) => [k, parts[k].mul(2)]));
+  sink += Object.values(again).map((t) => t.sum().item()).length;
+});
+flat("sort, splice, a shorter length", () => {
+  const list = [{ t: x.add(1), at: 2 }, { t: x.add(2), at: 1 }, { t: x.add(3), at: 3 }];
+  list.sort((p, q) => p.at - q.at);
+  const [gone] = list.splice(0, 1, { t: y.add(1), at: 0 });
+  sink += gone.t.sum().item();
+  list.length = 1;
+});
+class Replay {
+  items = [];
+  lists = [[], []];
+  constructor(most) {
+    this.most = most;
+    this.ring = [];
+  }
+  push(state, reward) {
+    this.items.push({ state, reward });
+    if (this.items.length > this.most) this.items.shift();
+    this.lists[0].push(state);
+    if (this.lists[0].length > this.most) this.lists[0].shift();
+    this.ring[reward % this.most] = state;
+  }
+}
+const replay = new Replay(3);
+let moves = 0;
+flat("lists in fields", (i) => replay.push(x.add(i), moves++));
+flat("what a callee puts into its argument", () => {
+  const fill = (out, t) => {
+    out.sum = t.sum();
+    out.rows = [t.select(0, 0)];
+  };
+  const out = {};
+  fill(out, x);
+  sink += out.sum.item() + out.rows[0].sum().item();
+});
+flat("conversions", () => {
+  sink += +x.sum() + 2 * y.mean() + `${x.sum()} ${x}`.length;
+  if (x.square().sum() > 1e9) sink++;
+  const loss = x.mean();
+  sink += `${loss}`.length;
+});
+class Scaled {
+  constructor(t) {
+    this.t = t;
+  }
+  get norm() {
+    return this.t.square().sum().sqrt();
+  }
+  get both() {
+    return [this.t, this.t.neg()];
+  }
+}
+class Doubled extends Scaled {
+  constructor(t) {
+    super(t.mul(2));
+  }
+}
+flat("getters, and what super gets", () => {
+  const d = new Doubled(x), n = d.norm;
+  sink += n.item() + d.norm.item() + d.both[1].sum().item();
+});
+flat("layers", () => {
+  const l = new nn.Linear(6, 2), p = new nn.Parameter(x.detach());
+  sink += l.forward(x).sum().item() + p.sum().item();
+  sink += new nn.LSTM(6, 4).forward(x)[0].sum().item() + new nn.LayerNorm(6).forward(x).sum().item();
+});
+const encoder = new nn.TransformerEncoderLayer(6, 2, { dimFeedforward: 8 });
+flat("an encoder layer", () => sink += encoder.forward(x.unsqueeze(0)).sum().item());
 const held = keep(tidy(() => x.add(1)));
 console.log(Number.isFinite(sink), w.shape, queue.length, held.shape);

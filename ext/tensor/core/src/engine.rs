@@ -409,8 +409,16 @@ impl Engine {
         }
         let args = replaced(args, &converted);
         let mut outputs = Outputs::new();
-        for (shape, dtype) in &plan.outputs {
-            outputs.push(self.empty(shape, *dtype)?);
+        for (i, (shape, dtype)) in plan.outputs.iter().enumerate() {
+            outputs.push(match shape[..] {
+                [n, a, b, c] if plan.swapped && i == 0 => {
+                    let mut out = self.empty(&[n, b, a, c], *dtype)?;
+                    out.layout.shape.swap(1, 2);
+                    out.layout.strides.swap(1, 2);
+                    out
+                }
+                _ => self.empty(shape, *dtype)?,
+            });
         }
         let inputs: SmallVec<[Input; 3]> = args
             .iter()

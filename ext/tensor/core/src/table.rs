@@ -66,11 +66,14 @@ pub struct Plan {
     /// Inputs with their bit here are indices and are converted to int64.
     pub index: u8,
     pub outputs: SmallVec<[(Dims, DType); 1]>,
+    /// In memory, dimensions 1 and 2 of the four of output 0 change places.
+    pub swapped: bool,
 }
 
 impl Plan {
     pub fn one(compute: DType, shape: Dims, dtype: DType) -> Plan {
-        Plan { compute, keep: 0, index: 0, outputs: smallvec::smallvec![(shape, dtype)] }
+        let outputs = smallvec::smallvec![(shape, dtype)];
+        Plan { compute, keep: 0, index: 0, outputs, swapped: false }
     }
     pub fn keep(mut self, mask: u8) -> Plan {
         self.keep = mask;

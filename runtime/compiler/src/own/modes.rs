@@ -18,7 +18,8 @@ pub(crate) fn decide(tree: &mut Tree, script: bool) {
         });
     }
     loop {
-        let facts = |v: &Var| (v.managed_values > 0, v.plain_calls, v.filled, v.unclaimed);
+        let facts =
+            |v: &Var| (v.managed_values > 0, v.plain_calls, v.filled || v.passed, v.unclaimed);
         let before: Vec<_> = vars.iter().map(facts).collect();
         for unit in units.iter() {
             let mut flow = Flow { vars };
@@ -152,7 +153,7 @@ fn mode(var: &Var, unit: &Unit) -> Mode {
             (true, false) => Mode::Cell,
         };
     }
-    if var.managed_uses == 0 && !var.aliased {
+    if var.managed_uses == 0 && !var.aliased && !var.hinted {
         return Mode::Kept { entry: false };
     }
     Mode::Slot { entry: false }
@@ -255,15 +256,30 @@ impl Flow<'_> {
     }
 
     fn store(&mut self, sym: Sym, value: &Expr) {
-        let filled = self.vars[sym].filled && matches!(value.kind, Kind::Literal { .. });
-        self.vars[sym].unclaimed |= !value.is_bare(self.vars);
-        if filled || !value.is_plain(self.vars) {
+        let var = &self.vars[sym];
+        let empty = value.is_empty_literal();
+        let filled =
+            var.filled && matches!(value.kind, Kind::Literal { .. }) || var.passed && empty;
+        let bare = empty || value.is_bare(self.vars);
+        let plain = empty || value.is_plain(self.vars);
+        self.vars[sym].unclaimed |= !bare;
+        self.vars[sym].hinted |= gives_tensor(value) || matches!(value.kind, Kind::Construct(_));
+        if filled || !plain {
             self.vars[sym].managed_values += 1;
             self.vars[sym].aliased |= !is_call(value);
         }
     }
 
     fn expr(&mut self, e: &Expr) {
+        if let Kind::Call(call) | Kind::Construct(call) = &e.kind
+            && !is_global(&call.callee)
+        {
+            for a in &call.args {
+                if let Kind::Read(sym) = a.value.kind {
+                    self.vars[sym].passed = true;
+                }
+            }
+        }
         if let Kind::Call(call) = &e.kind
             && let Kind::Member(m) = &call.callee.kind
             && matches!(m.name.as_deref(), Some("push" | "unshift"))
@@ -290,6 +306,30 @@ impl Flow<'_> {
             }
         }
         e.children(&mut |c| self.expr(c));
+    }
+}
+
+/// A global, or what is read from one.
+fn is_global(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Global => true,
+        Kind::Member(m) => is_global(&m.object),
+        _ => false,
+    }
+}
+
+/// The call of a method whose name says that it gives a tensor.
+pub(crate) fn gives_tensor(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Paren(inner) => gives_tensor(inner),
+        Kind::Call(call) => match &call.callee.kind {
+            Kind::Member(m) => {
+                !is_global(&m.object)
+                    && m.name.as_deref().is_some_and(super::relevance::gives_tensor)
+            }
+            _ => false,
+        },
+        _ => false,
     }
 }
 

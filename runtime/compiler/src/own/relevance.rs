@@ -29,6 +29,16 @@ const HINTS: &str = " T abs acos addParamGroup add_ amax amin argmax argmin args
     toArray toTypedArray topk train transpose tril triu trunc unbind unsqueeze variance zeroGrad
     zero_ ";
 
+/// Methods of the API whose result programs convert to a number or a text where it stands.
+const NUMBERS: &str = " abs all amax amin any argmax argmin clamp crossEntropy detach div dot exp l1Loss
+    log logsumexp max mean min mseLoss mul neg nllLoss norm prod reshape select smoothL1Loss bceWithLogits
+    clipGradNorm_ sqrt square squeeze std sub sum variance ";
+
+/// A method of this name gives a tensor, as far as a name tells.
+pub(crate) fn gives_tensor(name: &str) -> bool {
+    lists(NUMBERS, name)
+}
+
 /// Members of the API's classes that plain programs use as well.
 #[cfg(test)]
 const COMMON: &str = " add all any append apply at averages best bias ceil children constructor
@@ -404,12 +414,23 @@ impl<'t> Search<'t> {
         let tree = self.tree;
         let info = &tree.classes[class];
         let whole = self.classes[class] && !info.base;
+        let parent = info.parent.and_then(|p| tree.classes.iter().position(|c| c.name == Some(p)));
+        // Its parent's constructor gets what `super` is called with.
+        if let Some(parent) = parent.filter(|&p| !self.touched[p]) {
+            self.touch(parent);
+        }
         for id in 0..tree.units.len() {
             if self.class_of[id] == Some(class) {
                 let span = tree.units[id].span;
                 let text = self.source.get(span.start as usize..span.end as usize);
                 let private = text.is_some_and(|t| t.contains('#'));
-                if whole || private || info.fields.contains(&id) || info.constructor == Some(id) {
+                let iterates = text.is_some_and(|t| t.contains("return this"));
+                if whole
+                    || private
+                    || iterates
+                    || info.fields.contains(&id)
+                    || info.constructor == Some(id)
+                {
                     self.raise(id, Level::Weak);
                 }
             }

@@ -28,6 +28,8 @@ pub(crate) struct Tree {
 #[derive(Debug)]
 pub(crate) struct ClassInfo {
     pub name: Option<Sym>,
+    /// The variable that names its parent.
+    pub parent: Option<Sym>,
     pub inner: Span,
     pub base: bool,
     pub constructor: Option<UnitId>,
@@ -180,6 +182,10 @@ pub(crate) struct Var {
     pub unclaimed: bool,
     /// It gets elements or properties that may be managed.
     pub filled: bool,
+    /// A callee gets it, which may fill it.
+    pub passed: bool,
+    /// It may hold a tensor that a method gave whose name says so.
+    pub hinted: bool,
     /// Holds the promise of a direct call, and is only awaited.
     pub promise: bool,
     pub in_loop: bool,
@@ -221,6 +227,8 @@ pub(crate) enum Kind {
     Operator(Vec<Expr>),
     /// Like `Operator`, for `void`, `typeof` and `in`, whose operands are worth claiming.
     Inspect(Vec<Expr>),
+    /// `v instanceof C`: gives a boolean; code of the program may get `v`.
+    InstanceOf(Box<[Expr; 2]>),
     /// Stores its operands where nobody counts; the result is not counted either.
     Store(Vec<Expr>),
     /// An array or object literal. Not `countable`: it has accessors or sets its prototype.
@@ -282,6 +290,8 @@ pub(crate) struct Member {
     pub optional: bool,
     /// `.name`; private names with `#`.
     pub name: Option<String>,
+    /// A getter of the file has this name.
+    pub getter: bool,
     pub computed: Option<Expr>,
 }
 
@@ -409,20 +419,30 @@ impl Expr {
     /// The value can never be a managed one.
     pub fn is_plain(&self, vars: &[Var]) -> bool {
         match &self.kind {
-            Kind::Plain | Kind::Operator(_) | Kind::Inspect(_) | Kind::Function(_) => true,
+            Kind::Plain
+            | Kind::Operator(_)
+            | Kind::Inspect(_)
+            | Kind::InstanceOf(_)
+            | Kind::Function(_) => true,
             Kind::Read(sym) => vars[*sym].managed_values == 0 && vars[*sym].is_simple(),
             // Nobody claims what comes back, so it needs no counting.
             Kind::Construct(call) => matches!(call.callee.kind, Kind::Global),
             Kind::Call(call) => match &call.callee.kind {
                 Kind::Global => true,
-                Kind::Member(m) => matches!(m.object.kind, Kind::Global) && m.computed.is_none(),
+                Kind::Member(m) => {
+                    matches!(m.object.kind, Kind::Global)
+                        && m.computed.is_none()
+                        && !call.makes_container()
+                }
                 Kind::Read(sym) => vars[*sym].plain_calls,
                 _ => false,
             },
             Kind::Paren(inner) => inner.is_plain(vars),
             Kind::Sequence(list) => list.last().is_none_or(|e| e.is_plain(vars)),
-            Kind::Literal { items, .. } => {
-                items.iter().all(|i| !i.spread && i.value.is_plain(vars))
+            // An empty one is made to be filled.
+            Kind::Literal { items, countable } => {
+                !(*countable && items.is_empty())
+                    && items.iter().all(|i| !i.spread && i.value.is_plain(vars))
             }
             Kind::Conditional(parts) => parts[1].is_plain(vars) && parts[2].is_plain(vars),
             Kind::Logical(_, parts) => parts.iter().all(|e| e.is_plain(vars)),
@@ -438,15 +458,30 @@ impl Expr {
     /// Plain without the help of a call whose result nobody claims.
     pub fn is_bare(&self, vars: &[Var]) -> bool {
         match &self.kind {
-            Kind::Plain | Kind::Operator(_) | Kind::Inspect(_) | Kind::Function(_) => true,
+            Kind::Plain
+            | Kind::Operator(_)
+            | Kind::Inspect(_)
+            | Kind::InstanceOf(_)
+            | Kind::Function(_) => true,
             // What a parameter or a caught error is, nobody knows.
             Kind::Read(sym) => !vars[*sym].unclaimed && self.is_plain(vars),
             Kind::Paren(inner) => inner.is_bare(vars),
             Kind::Sequence(list) => list.last().is_none_or(|e| e.is_bare(vars)),
-            Kind::Literal { items, .. } => items.iter().all(|i| i.value.is_bare(vars)),
+            Kind::Literal { items, countable } => {
+                !(*countable && items.is_empty()) && items.iter().all(|i| i.value.is_bare(vars))
+            }
             Kind::Conditional(parts) => parts[1].is_bare(vars) && parts[2].is_bare(vars),
             Kind::Logical(_, parts) => parts.iter().all(|e| e.is_bare(vars)),
             Kind::Assign(a) => a.op == AssignOp::Arithmetic || a.value.is_bare(vars),
+            _ => false,
+        }
+    }
+
+    /// `[]` or `{}`.
+    pub fn is_empty_literal(&self) -> bool {
+        match &self.kind {
+            Kind::Paren(inner) => inner.is_empty_literal(),
+            Kind::Literal { items, countable } => *countable && items.is_empty(),
             _ => false,
         }
     }
@@ -481,9 +516,40 @@ impl Expr {
                 visit(&assign.value);
             }
             Kind::Conditional(parts) => parts.iter().for_each(visit),
-            Kind::Logical(_, parts) => parts.iter().for_each(visit),
+            Kind::Logical(_, parts) | Kind::InstanceOf(parts) => parts.iter().for_each(visit),
             Kind::Paren(inner) | Kind::Chain(inner) | Kind::Await(inner) => visit(inner),
         }
+    }
+}
+
+impl Call {
+    /// A function of Array or Object whose result holds what its operands hold, or what a callback gave.
+    pub fn makes_container(&self) -> bool {
+        matches!(
+            self.text.as_str(),
+            "Array.from" | "Object.values" | "Object.entries" | "Object.fromEntries"
+        )
+    }
+
+    /// An array method whose callback is called with what the array holds.
+    pub fn walks_array(&self) -> bool {
+        let Kind::Member(m) = &self.callee.kind else { return false };
+        !m.is_super
+            && matches!(
+                m.name.as_deref(),
+                Some(
+                    "map"
+                        | "flatMap"
+                        | "filter"
+                        | "forEach"
+                        | "some"
+                        | "every"
+                        | "find"
+                        | "findIndex"
+                        | "reduce"
+                        | "reduceRight"
+                )
+            )
     }
 }
 
@@ -512,6 +578,7 @@ impl Expr {
                 | Kind::Assign(_)
                 | Kind::Await(_)
                 | Kind::Store(_)
+                | Kind::InstanceOf(_)
                 | Kind::Unsupported(_)
         );
         self.children(&mut |c| found |= c.has_effects());

@@ -23,7 +23,8 @@ const ATTRS: &[crate::attr::AttrDef] =
 const ALL: Reads = input(0) | input(1) | input(2) | input(3) | OUT | OUT1;
 
 /// Kernel: q `[..., l, e]`, k `[..., s, e]`, v `[..., s, ev]` with equal leading dimensions, mask
-/// `[..., l, s]` of any strides, added. Output 0 is `[..., l, ev]`; output 1 `[..., l]` the
+/// `[..., l, s]` of any strides, added. Output 0 is `[..., l, ev]`, of four dimensions with the heads
+/// beside the elements in memory; output 1 `[..., l]` the
 /// logarithm of the sum of exponentials of each row, -infinity for a row that sees nothing,
 /// whose output is 0.
 pub const ATTENTION: OpDef = OpDef::new(
@@ -39,6 +40,8 @@ pub const ATTENTION: OpDef = OpDef::new(
         let mut shape = lse.clone();
         shape.push(v.shape[n - 1]);
         let mut plan = Plan::one(q.dtype, shape, q.dtype);
+        // Heads come together again right after, and then need no copy.
+        plan.swapped = true;
         plan.outputs.push((lse, if q.dtype == DType::F64 { DType::F64 } else { DType::F32 }));
         Ok(plan)
     }),

@@ -72,12 +72,12 @@ impl<'a> Builder<'a> {
             Expression::ObjectExpression(o) => self.object(o),
             Expression::UnaryExpression(u) => self.unary(u),
             Expression::BinaryExpression(b) => {
-                let parts = vec![self.expr(&b.left), self.expr(&b.right)];
+                use oxc::syntax::operator::BinaryOperator as Op;
+                let parts = [self.expr(&b.left), self.expr(&b.right)];
                 match b.operator {
-                    // A user's Symbol.hasInstance gets the operand.
-                    oxc::syntax::operator::BinaryOperator::Instanceof => Kind::Store(parts),
-                    oxc::syntax::operator::BinaryOperator::In => Kind::Inspect(parts),
-                    _ => Kind::Operator(parts),
+                    Op::Instanceof => Kind::InstanceOf(Box::new(parts)),
+                    Op::In => Kind::Inspect(Vec::from(parts)),
+                    _ => Kind::Operator(Vec::from(parts)),
                 }
             }
             Expression::PrivateInExpression(p) => Kind::Operator(vec![self.expr(&p.right)]),
@@ -139,9 +139,19 @@ impl<'a> Builder<'a> {
     pub(super) fn unary(&mut self, u: &'a ast::UnaryExpression<'a>) -> Kind {
         use oxc::syntax::operator::UnaryOperator as Op;
         let operand = self.expr(&u.argument);
-        match u.operator {
-            // `delete x` is about the variable, not about its value.
-            Op::Delete if matches!(operand.kind, Kind::Read(_)) => Kind::Plain,
+        match (u.operator, operand.kind) {
+            // `delete x` is about the variable, not about its value, and `delete o.x` reads no property.
+            (Op::Delete, Kind::Read(_)) => Kind::Plain,
+            (Op::Delete, Kind::Member(m)) if !m.is_super => {
+                Kind::Operator(std::iter::once(m.object).chain(m.computed).collect())
+            }
+            (op, kind) => self.unary_of(op, Expr { span: operand.span, kind }),
+        }
+    }
+
+    fn unary_of(&mut self, op: oxc::syntax::operator::UnaryOperator, operand: Expr) -> Kind {
+        use oxc::syntax::operator::UnaryOperator as Op;
+        match op {
             Op::Void | Op::Typeof => Kind::Inspect(vec![operand]),
             _ => Kind::Operator(vec![operand]),
         }
@@ -323,7 +333,8 @@ impl<'a> Builder<'a> {
             }
             MemberExpression::ComputedMemberExpression(m) => (None, Some(self.expr(&m.expression))),
         };
-        let member = Member { object, is_super, optional: m.optional(), name, computed };
+        let getter = name.as_deref().is_some_and(|n| self.getters.contains(n));
+        let member = Member { object, is_super, optional: m.optional(), name, getter, computed };
         Expr { span: span(m.span()), kind: Kind::Member(Box::new(member)) }
     }
 }

@@ -141,6 +141,10 @@ impl<'a> Builder<'a> {
         let base = c.heritage.is_none();
         let mut class = ClassInfo {
             name: c.id.as_ref().and_then(|id| id.symbol_id.get()).map(|id| id.index()),
+            parent: match parts.first() {
+                Some(Expr { kind: Kind::Read(sym), .. }) => Some(*sym),
+                _ => None,
+            },
             inner: span(c.body.span),
             base,
             constructor: None,

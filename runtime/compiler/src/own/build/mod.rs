@@ -1,5 +1,7 @@
 //! oxc's AST and scopes to a [`Tree`].
 
+use std::collections::HashSet;
+
 use oxc::ast::ast::*;
 use oxc::semantic::Semantic;
 use oxc::span::GetSpan;
@@ -36,6 +38,8 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
                 plain_calls: false,
                 unclaimed: false,
                 filled: false,
+                passed: false,
+                hinted: false,
                 promise: false,
                 in_loop: false,
                 at: 0,
@@ -51,6 +55,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
         })
         .collect();
     let mut builder = Builder {
+        getters: names::getters(program.source_text),
         source: program.source_text,
         semantic,
         force,
@@ -68,6 +73,8 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
 }
 
 struct Builder<'a> {
+    /// Names of getters that the file defines.
+    getters: HashSet<&'a str>,
     source: &'a str,
     semantic: &'a Semantic<'a>,
     /// Every literal is taken to hold something that needs counting.

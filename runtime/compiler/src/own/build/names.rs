@@ -1,4 +1,6 @@
-//! What V8 calls a callee in "x is not a function", and where its parenthesis is.
+//! What V8 calls a callee in "x is not a function", where its parenthesis is, and names of getters.
+
+use std::collections::HashSet;
 
 use oxc::ast::ast::*;
 
@@ -126,4 +128,24 @@ fn element_text(e: &ArrayExpressionElement<'_>) -> String {
         ArrayExpressionElement::Elision(_) => String::new(),
         _ => e.as_expression().map_or_else(|| INTERMEDIATE.to_owned(), callee_text),
     }
+}
+
+/// Getters that run more often than they make a tensor; reading these names costs nothing extra.
+const FREQUENT: &[&str] = &["length", "size", "count", "value", "name", "index", "done"];
+
+/// Names after `get` in a text. Some may be no getters: reading one as a getter costs time only.
+pub(super) fn getters(source: &str) -> HashSet<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#');
+    let mut found = HashSet::new();
+    for (at, _) in source.match_indices("get ") {
+        if source[..at].ends_with(is_part) {
+            continue;
+        }
+        let rest = source[at + 4..].trim_start();
+        let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+        if rest[name.len()..].trim_start().starts_with('(') && !FREQUENT.contains(&name) {
+            found.insert(name);
+        }
+    }
+    found
 }

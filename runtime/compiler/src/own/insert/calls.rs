@@ -81,19 +81,20 @@ impl<'t> Inserter<'t> {
         let ticket = self.ticket.take().filter(|_| !last_spread);
         let named = ticket.is_none() || !call.args.is_empty();
         self.tickets.push(ticket);
-        let function =
-            if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p)) {
-                self.opaque_call(call);
-                None
-            } else {
-                match &callee.kind {
-                    Kind::Member(member) => self.method_call(e, call, member, m, claims, &result),
-                    Kind::Read(sym) if named && self.is_stable_function(*sym, call) => {
-                        Some(self.named_call(call, &self.var(*sym).name))
-                    }
-                    _ => self.fetched_call(e, call, m, &result),
+        let function = if call.is_super && self.parent_call(call) {
+            None
+        } else if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p)) {
+            self.opaque_call(call);
+            None
+        } else {
+            match &callee.kind {
+                Kind::Member(member) => self.method_call(e, call, member, m, claims, &result),
+                Kind::Read(sym) if named && self.is_stable_function(*sym, call) => {
+                    Some(self.named_call(call, &self.var(*sym).name))
                 }
-            };
+                _ => self.fetched_call(e, call, m, &result),
+            }
+        };
         self.tickets.pop();
         self.drives = outer;
         self.unstable = unstable;
@@ -208,11 +209,19 @@ impl<'t> Inserter<'t> {
         let mut check = !named.is_empty();
         let mut last_slot = None;
         for (i, a) in call.args.iter().enumerate() {
+            // A callback in front of an initial value, or of its `this`, is replaced.
+            let walks = i == 0 && count == 2 && call.walks_array() && ask.name.ends_with("More");
+            let n = if walks { self.next() } else { 0 };
             let operand =
                 if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
             check |= operand.check;
             last_slot = operand.slot;
-            if i + 1 < count
+            if walks && !a.spread {
+                let (called, raw) = (self.own("called"), self.raw());
+                let pre = format!("{raw} = {called}({function}, {}, ", named[0]);
+                self.wrap(n, a.value.span, &pre, ")");
+                named.push(raw);
+            } else if i + 1 < count
                 && operand.check
                 && let Some(text) = operand.text
             {
@@ -370,7 +379,10 @@ impl<'t> Inserter<'t> {
             self.value(key);
         }
         let text = quote(&call.text);
-        let named = if operand.check { vec![receiver.clone()] } else { vec![] };
+        // Of these builtins more is known than of a callee that gets a counted receiver.
+        let builtin = call.walks_array() || call.makes_container();
+        let check = operand.check || builtin;
+        let named = if check { vec![receiver.clone()] } else { vec![] };
         if call.args.is_empty() {
             let ends = ending && self.ends(operand.slot.as_ref(), mark) == 1;
             let fetched = self.own(match operand.check && claims {
@@ -387,10 +399,12 @@ impl<'t> Inserter<'t> {
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         } else {
             // Library methods that are known by what they do need their result to pass by.
-            let known = operand.check && claims;
-            let ask = match (known, operand.check) {
-                _ if self.drives => "askGenFetched",
+            let (known, more) = (check && claims, call.args.len() > 1);
+            let ask = match (known, check) {
+                _ if self.drives && !builtin => "askGenFetched",
+                (true, _) if more => "askMore",
                 (true, _) => "askOn",
+                (false, true) if more => "askSeenMore",
                 (false, true) => "askSeen",
                 (false, false) => "askFetched",
             };
@@ -446,6 +460,26 @@ impl<'t> Inserter<'t> {
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         }
         Some(function)
+    }
+
+    /// `super(a)` in the constructor of a class with a name: its parent is asked. `false`: nothing
+    /// was emitted, the parent cannot be named.
+    fn parent_call(&mut self, call: &'t Call) -> bool {
+        let id = self.id;
+        let class = self.tree.classes.iter().find(|c| c.constructor == Some(id));
+        let Some(sym) = class.and_then(|c| c.name) else { return false };
+        let name = &self.var(sym).name;
+        let shadowed = self.tree.vars.iter().any(|v| v.unit == id && v.name == *name);
+        if shadowed || call.args.is_empty() || call.args.iter().any(|a| a.spread) {
+            return false;
+        }
+        let function = self.raw();
+        let n = self.next();
+        // V8 finds the parent before it evaluates the operands.
+        let pre = format!("({function} = {}({name}), ", self.own("parent"));
+        self.wrap(n, call.args[0].value.span, &pre, ")");
+        self.arguments(call, &function, &Ask { name: "ask", ..Ask::default() }, vec![], true);
+        true
     }
 
     /// A call that is left as it stands: everything it gets is shared.

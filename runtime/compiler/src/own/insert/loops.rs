@@ -15,7 +15,10 @@ impl<'t> Inserter<'t> {
         body: &'t Stmt,
         awaits: bool,
     ) -> Vec<String> {
-        let plain = right.is_plain(&self.tree.vars);
+        // An object of the file may have an iterator that makes tensors.
+        let iterator = self.source.contains("Symbol.iterator")
+            && matches!(right.kind, Kind::Read(_) | Kind::Call(_));
+        let plain = right.is_plain(&self.tree.vars) && !iterator;
         let driver = (!plain).then(|| self.driver());
         let pending = self.top(right, |i, e| match &driver {
             Some(driver) => i.driven(e, driver, awaits),

@@ -312,10 +312,11 @@ impl<'t> Inserter<'t> {
     }
 }
 
-/// The accessor of tensors that a member read may run, if its result is a new handle.
+/// The accessor that a member read may run: one of tensors that makes a new handle, or one of the file.
 fn view_of(m: &Member) -> Option<&str> {
     let name = m.name.as_deref()?;
-    (matches!(name, "T" | "grad") && !m.is_super && !m.optional).then_some(name)
+    let known = m.getter && !name.starts_with('#') || matches!(name, "T" | "grad");
+    (known && !m.is_super && !m.optional).then_some(name)
 }
 
 /// A function or class, perhaps in parentheses: an assignment would name it.

@@ -126,7 +126,7 @@ impl<'t> Inserter<'t> {
             }
             StmtKind::Block(list) => self.statements(list),
             StmtKind::If(test, a, b) => {
-                self.flushed(test, |i, e| i.value(e));
+                self.flushed(test, |i, e| i.test(e));
                 self.nested(a, "");
                 if let Some(b) = b {
                     self.nested(b, "");
@@ -145,7 +145,7 @@ impl<'t> Inserter<'t> {
                     }
                 }
                 if let Some(test) = test {
-                    self.flushed(test, |i, e| i.value(e));
+                    self.flushed(test, |i, e| i.test(e));
                 }
                 if let Some(update) = update {
                     self.flushed(update, |i, e| i.effect(e));
@@ -169,7 +169,7 @@ impl<'t> Inserter<'t> {
                 self.nested(body, "");
             }
             StmtKind::While(test, body) | StmtKind::DoWhile(body, test) => {
-                self.flushed(test, |i, e| i.value(e));
+                self.flushed(test, |i, e| i.test(e));
                 self.nested(body, "");
             }
             StmtKind::Label(_, body) => return self.statement(body),
@@ -192,7 +192,7 @@ impl<'t> Inserter<'t> {
                 self.flushed(e, |i, e| i.value(e));
                 for case in cases {
                     if let Some(test) = &case.test {
-                        self.flushed(test, |i, e| i.value(e));
+                        self.flushed(test, |i, e| i.test(e));
                     }
                     self.statements(&case.body);
                 }

@@ -3,6 +3,7 @@
 //! Invariant: the new value is retained before the old one is given up.
 
 use super::{Inserter, Slot, is_definition, quote};
+use crate::own::modes::gives_tensor;
 use crate::own::tree::*;
 
 impl<'t> Inserter<'t> {
@@ -15,7 +16,11 @@ impl<'t> Inserter<'t> {
                 {
                     self.member(m);
                 }
-                self.value(&a.value);
+                if gives_tensor(&a.value) {
+                    let _ = self.held(&a.value);
+                } else {
+                    self.value(&a.value);
+                }
             }
             AssignOp::Simple | AssignOp::Logical(_) => {
                 self.store(&a.target, &a.value, false);
@@ -100,7 +105,8 @@ impl<'t> Inserter<'t> {
     pub(super) fn store_member(&mut self, m: &'t Member, value: &'t Expr) {
         let private = m.name.as_ref().is_some_and(|n| n.starts_with('#'));
         let field = m.name.as_ref().is_some_and(|n| !self.tree.private_accessors.contains(n));
-        let empties = self.is_empty(value);
+        // So does a shorter length.
+        let empties = self.is_empty(value) || m.name.as_deref() == Some("length");
         if private && field && matches!(m.object.kind, Kind::This) && self.counts_private {
             return self.store_private(m, value);
         }

@@ -3,7 +3,7 @@
 //! Invariant: subexpressions stay in place and in order. Deliberately not here: calls.
 
 use super::{Inserter, Operand, Result_, Slot, quote, view_of};
-use crate::own::modes::direct_call;
+use crate::own::modes::{direct_call, gives_tensor};
 use crate::own::tree::*;
 
 impl<'t> Inserter<'t> {
@@ -18,15 +18,43 @@ impl<'t> Inserter<'t> {
             Kind::Paren(inner) => self.effect(inner),
             Kind::Sequence(list) => list.iter().for_each(|e| self.effect(e)),
             Kind::Conditional(parts) => {
-                self.value(&parts[0]);
+                self.test(&parts[0]);
                 self.effect(&parts[1]);
                 self.effect(&parts[2]);
             }
-            Kind::Logical(_, parts) => {
-                self.value(&parts[0]);
+            Kind::Logical(op, parts) => {
+                match op {
+                    Logic::Nullish => self.value(&parts[0]),
+                    _ => self.test(&parts[0]),
+                }
                 self.effect(&parts[1]);
             }
             _ => self.value(e),
+        }
+    }
+
+    /// Emits an expression of whose value only the truth counts: a call's result goes at once.
+    pub(super) fn test(&mut self, e: &'t Expr) {
+        match &e.kind {
+            Kind::Paren(inner) => self.test(inner),
+            Kind::Call(call) if !e.is_plain(&self.tree.vars) => {
+                self.call(e, call, Result_::Ignored);
+            }
+            Kind::Logical(Logic::And | Logic::Or, parts) => {
+                parts.iter().for_each(|e| self.test(e));
+            }
+            _ => self.value(e),
+        }
+    }
+
+    /// `v instanceof C`: `v` is shared where `C` has a test that is not the language's.
+    fn instance_of(&mut self, parts: &'t [Expr; 2]) {
+        let operand = self.held(&parts[0]);
+        let n = self.next();
+        self.share(&parts[1]);
+        if let Some(text) = operand.text.filter(|_| operand.check) {
+            let pre = format!("{}(", self.own("tested"));
+            self.wrap(n, parts[1].span, &pre, &format!(", {text})"));
         }
     }
 
@@ -39,8 +67,8 @@ impl<'t> Inserter<'t> {
             }
             Kind::Operator(list) => {
                 for (i, e) in list.iter().enumerate() {
-                    // Its conversion waits for the operands after it.
-                    if list[i + 1..].iter().any(Expr::has_effects) {
+                    // Its conversion waits for the operands after it, or uses a tensor up.
+                    if list[i + 1..].iter().any(Expr::has_effects) || gives_tensor(e) {
                         let _ = self.held(e);
                     } else {
                         self.value(e);
@@ -53,6 +81,7 @@ impl<'t> Inserter<'t> {
                     let _ = self.held(e);
                 }
             }
+            Kind::InstanceOf(parts) => self.instance_of(parts),
             Kind::Store(list) | Kind::Class(list) => list.iter().for_each(|e| self.share(e)),
             Kind::New(list) => {
                 for (i, part) in list.iter().enumerate() {
@@ -88,7 +117,11 @@ impl<'t> Inserter<'t> {
             }
             Kind::Member(m) => self.member(m),
             Kind::Assign(a) => self.assign(e, a),
-            Kind::Conditional(parts) => parts.iter().for_each(|e| self.value(e)),
+            Kind::Conditional(parts) => {
+                self.test(&parts[0]);
+                self.value(&parts[1]);
+                self.value(&parts[2]);
+            }
             Kind::Logical(_, parts) => parts.iter().for_each(|e| self.value(e)),
             Kind::Sequence(list) => self.sequence(list, |i, e| i.value(e)),
             Kind::Paren(inner) => self.value(inner),
@@ -182,7 +215,7 @@ impl<'t> Inserter<'t> {
             Kind::Call(call) => self.call(e, call, Result_::Into(slot.clone())),
             Kind::Sequence(list) => self.sequence(list, |i, e| i.own_into(e, slot)),
             Kind::Conditional(parts) if !e.is_plain(&self.tree.vars) => {
-                self.value(&parts[0]);
+                self.test(&parts[0]);
                 self.own_into(&parts[1], slot);
                 self.own_into(&parts[2], slot);
             }
@@ -405,7 +438,7 @@ impl<'t> Inserter<'t> {
             Kind::Paren(inner) => self.give(inner),
             Kind::Sequence(list) => self.sequence(list, |i, e| i.give(e)),
             Kind::Conditional(parts) => {
-                self.value(&parts[0]);
+                self.test(&parts[0]);
                 self.give(&parts[1]);
                 self.give(&parts[2]);
             }

@@ -4,7 +4,7 @@ $own.module(() => {});export async function task(x, n) {let $t=$own.enter();let 
   return $own.done($t, acc, $0acc = void 0);
 }finally{$own.drop($0acc);$own.drop($0n);$own.drop($0x);$own.drop($1);}/*$own!*/}
 export function* batches(x, n) {let $t=$own.resume();let $1, $1_;try{
-  for (let i = 0; i < n; i++) {$own.resumed(yield $own.done($t, ($1 = $own.own($own.call($1_ = x.narrow, x, 0, i, $own.askOn($1_, 1, "x.narrow", x)), $1_)), $1 = void 0), $t = $own.resume());;$1 = $own.drop($1);}
+  for (let i = 0; i < n; i++) {$own.resumed(yield $own.done($t, ($1 = $own.own($own.call($1_ = x.narrow, x, 0, i, $own.askMore($1_, 1, "x.narrow", x)), $1_)), $1 = void 0), $t = $own.resume());;$1 = $own.drop($1);}
 }finally{$own.drop($1);}/*$own~*/}
 
 import * as $own from "ext:mlrun/ownership.js";
