@@ -4,11 +4,23 @@
 pub(crate) struct Lines<'s> {
     text: &'s str,
     starts: Vec<u32>,
+    /// UTF-16 length of the text before each multiple of [`STEP`]; empty where a byte is a unit.
+    /// A file can be one line.
+    units: Vec<u32>,
 }
+
+const STEP: usize = 64;
 
 impl<'s> Lines<'s> {
     pub fn new(text: &'s str) -> Self {
-        Self { text, starts: line_starts(text) }
+        Self { text, starts: line_starts(text), units: units_before_steps(text) }
+    }
+
+    /// UTF-16 length of the text before a byte offset, which is a character's first.
+    fn units_before(&self, offset: usize) -> u32 {
+        let Some(before) = self.units.get(offset / STEP) else { return offset as u32 };
+        let from = char_start(self.text, offset / STEP * STEP);
+        before + utf16_len(&self.text[from..offset])
     }
 
     /// 0-based line and 0-based UTF-16 column of a byte offset.
@@ -16,12 +28,8 @@ impl<'s> Lines<'s> {
         let offset = offset.min(self.text.len() as u32);
         let line = self.starts.partition_point(|&s| s <= offset) - 1;
         let start = self.starts[line] as usize;
-        let mut end = offset as usize;
-        while !self.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let column = utf16_len(&self.text[start..end.max(start)]);
-        (line as u32, column)
+        let end = char_start(self.text, offset as usize).max(start);
+        (line as u32, self.units_before(end) - self.units_before(start))
     }
 
     /// Byte offset of a 0-based line and 0-based UTF-16 column, clamped to the line.
@@ -65,6 +73,28 @@ pub(crate) fn utf16_len(text: &str) -> u32 {
     text.chars().map(|c| c.len_utf16() as u32).sum()
 }
 
+/// The start of the character that a byte belongs to.
+fn char_start(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+fn units_before_steps(text: &str) -> Vec<u32> {
+    if text.is_ascii() {
+        return vec![];
+    }
+    let (mut units, mut last, mut sum) = (vec![], 0, 0);
+    for step in 0..=text.len() / STEP {
+        let at = char_start(text, step * STEP);
+        sum += utf16_len(&text[last..at]);
+        last = at;
+        units.push(sum);
+    }
+    units
+}
+
 fn line_starts(text: &str) -> Vec<u32> {
     let bytes = text.as_bytes();
     let mut starts = vec![0];
@@ -86,6 +116,15 @@ fn line_starts(text: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_of_a_long_line() {
+        let text = "aé😀".repeat(1000);
+        let lines = Lines::new(&text);
+        for (offset, _) in text.char_indices() {
+            assert_eq!(lines.position(offset as u32), (0, utf16_len(&text[..offset])));
+        }
+    }
 
     #[test]
     fn positions_and_offsets_are_inverse() {

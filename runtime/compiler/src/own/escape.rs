@@ -132,6 +132,7 @@ impl Escape {
 
     /// Captured variables whose closures are all confined get a slot.
     pub fn lend(&self, tree: &mut Tree) {
+        let Index { users, .. } = Index::new(tree);
         for sym in 0..tree.vars.len() {
             let var = &tree.vars[sym];
             let cell = var.mode == Mode::Cell;
@@ -144,7 +145,7 @@ impl Escape {
             if var.exported || !var.captured || !local || tree.units[var.unit].is_generator {
                 continue;
             }
-            let confined = tree.uses.iter().filter(|(s, _)| *s == sym).all(|&(_, user)| {
+            let confined = users[sym].iter().all(|&user| {
                 user == var.unit
                     || tree.units[user].parent == Some(var.unit)
                         && (cell || tree.units[user].span.start >= var.declared)

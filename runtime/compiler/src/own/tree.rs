@@ -64,6 +64,35 @@ impl Tree {
     }
 }
 
+/// What a tree holds, by function and by variable: a large file has many of each.
+pub(crate) struct Index {
+    /// Variables of each unit.
+    pub vars: Vec<Vec<Sym>>,
+    /// Variables that each unit uses, once for every use.
+    pub used: Vec<Vec<Sym>>,
+    /// Units that use each variable.
+    pub users: Vec<Vec<UnitId>>,
+}
+
+impl Index {
+    pub fn new(tree: &Tree) -> Self {
+        let units = tree.units.len();
+        let mut index = Self {
+            vars: vec![vec![]; units],
+            used: vec![vec![]; units],
+            users: vec![vec![]; tree.vars.len()],
+        };
+        for (sym, var) in tree.vars.iter().enumerate() {
+            index.vars[var.unit].push(sym);
+        }
+        for &(sym, unit) in &tree.uses {
+            index.used[unit].push(sym);
+            index.users[sym].push(unit);
+        }
+        index
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnitKind {
     Program,

@@ -18,8 +18,10 @@ pub(crate) fn verify(code: &str, tree: &Tree, names: &Names) -> Result<(), (Stri
     for var in &tree.vars {
         *count.entry((var.unit, var.name.as_str())).or_default() += 1;
     }
+    let index = Index::new(tree);
     for (id, unit) in tree.units.iter().enumerate() {
         let mut walk = Walk {
+            vars: &index.vars[id],
             code,
             tree,
             names,
@@ -39,6 +41,8 @@ pub(crate) fn verify(code: &str, tree: &Tree, names: &Names) -> Result<(), (Stri
 }
 
 struct Walk<'t> {
+    /// Variables of the function.
+    vars: &'t [Sym],
     code: &'t str,
     tree: &'t Tree,
     names: &'t Names,
@@ -116,9 +120,8 @@ impl Walk<'_> {
     /// A captured variable's slot outlives the call.
     fn is_beside_captured(&self, slot: Sym) -> bool {
         let name = self.names.beside(self.name(slot));
-        self.tree.vars.iter().any(|v| {
-            v.unit == self.id
-                && v.captured
+        self.vars.iter().map(|&sym| &self.tree.vars[sym]).any(|v| {
+            v.captured
                 && name.is_some_and(|n| {
                     // Of several variables with one name, all but the first get a number.
                     n == v.name

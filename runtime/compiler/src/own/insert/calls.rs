@@ -294,8 +294,8 @@ impl<'t> Inserter<'t> {
             let Kind::Function(unit) = e.kind else { continue };
             let Some(Some(result)) = self.escape.confined(self.tree, unit) else { continue };
             confined &= result;
-            for &(sym, user) in &self.tree.uses {
-                if user != unit || self.var(sym).unit != self.id {
+            for &sym in &self.index.used[unit] {
+                if self.var(sym).unit != self.id {
                     continue;
                 }
                 if matches!(self.var(sym).mode, Mode::Lent { .. }) {

@@ -48,6 +48,7 @@ pub(crate) fn insert(
     let mut edits = Edits::default();
     let mut log = vec![];
     let mut seq = 0;
+    let index = Index::new(tree);
     for (id, unit) in tree.units.iter().enumerate() {
         if unit.left_alone.is_some() {
             continue;
@@ -61,6 +62,7 @@ pub(crate) fn insert(
             temp_spans: vec![],
             source,
             tree,
+            index: &index,
             names,
             escape,
             unit,
@@ -170,6 +172,7 @@ struct Inserter<'t> {
     temp_spans: Vec<(String, Span)>,
     source: &'t str,
     tree: &'t Tree,
+    index: &'t Index,
     names: &'t Names,
     escape: &'t Escape,
     unit: &'t Unit,

@@ -8,10 +8,9 @@ use crate::own::tree::*;
 impl<'t> Inserter<'t> {
     pub(super) fn unit(&mut self) {
         let whole = self.next();
-        for (sym, var) in self.tree.vars.iter().enumerate() {
-            if var.unit == self.id && var.mode == Mode::Cell {
-                self.slot_of(sym);
-            }
+        let vars = &self.index.vars[self.id];
+        for &sym in vars.iter().filter(|&&sym| self.tree.vars[sym].mode == Mode::Cell) {
+            self.slot_of(sym);
         }
         self.statements(&self.unit.body);
         if matches!(self.unit.kind, UnitKind::Field | UnitKind::Default) {
@@ -28,7 +27,7 @@ impl<'t> Inserter<'t> {
         if !declared.is_empty() {
             open = format!("let {};", declared.join(", "));
         }
-        if self.tree.vars.iter().any(|v| v.unit == self.id && v.lent) {
+        if vars.iter().any(|&sym| self.var(sym).lent) {
             open.push_str(&format!("let {}=false;", self.names.escaped()));
         }
         open.push_str(&entry);
@@ -36,10 +35,8 @@ impl<'t> Inserter<'t> {
             open.insert_str(0, &format!("let {}={}();", self.names.token(), self.own(take)));
         }
         let mut close = String::new();
-        let cells: Vec<String> = (0..self.tree.vars.len())
-            .filter(|&s| self.var(s).unit == self.id && self.var(s).lent)
-            .map(|s| self.names.slot(s))
-            .collect();
+        let lent = vars.iter().filter(|&&sym| self.var(sym).lent);
+        let cells: Vec<String> = lent.map(|&sym| self.names.slot(sym)).collect();
         if !self.slots.is_empty() || !cells.is_empty() || !self.regiven.is_empty() {
             let mut drops: String = self.slots.iter().map(|s| format!("{own}({s});")).collect();
             let escaped = self.names.escaped();
