@@ -56,11 +56,13 @@ pub unsafe fn max<T: Number>(threads: &Threads, w: &Windows, x: *const T, y: *mu
             for oy in 0..w.out[0] {
                 let to = p * pixels + oy * w.out[1];
                 let (y, at) = (y.get().wrapping_add(to), at.get().wrapping_add(to));
+                let (top, bottom) = w.span(0, oy);
+                let inner = if top < bottom { inner.clone() } else { 0..0 };
                 for ox in (0..inner.start).chain(inner.end.max(inner.start)..w.out[1]) {
                     // SAFETY: both outputs have an element for each window.
                     unsafe { (*y.add(ox), *at.add(ox)) = largest(w, plane, oy, ox) };
                 }
-                dispatch(MaxRow { w, plane, oy, columns: inner.clone(), y, at });
+                dispatch(MaxRow { w, plane, oy, columns: inner, y, at });
             }
         }
     });
@@ -88,7 +90,8 @@ unsafe fn largest<T: Number>(w: &Windows, plane: *const T, oy: usize, ox: usize)
     (best, place as i64)
 }
 
-/// A row of results whose windows lie inside the image's rows: some at a time, without branches.
+/// Results whose windows lie inside the image's rows and have one: some at a time, without
+/// branches.
 struct MaxRow<'a, T> {
     w: &'a Windows,
     plane: *const T,
@@ -136,27 +139,27 @@ impl<T: Number> MaxRow<'_, T> {
         let w = self.w;
         let (top, bottom) = w.span(0, self.oy);
         let left = first * stride - w.padding[1];
-        let mut best = [T::of(f64::NEG_INFINITY); N];
-        let mut place: [i64; N] =
-            std::array::from_fn(|q| (top * w.image[1] + left + q * stride) as i64);
+        let at = top * w.image[1] + left;
+        let mut place: [usize; N] = std::array::from_fn(|q| at + q * stride);
         for iy in (top..bottom).step_by(w.dilation[0]) {
             for kj in 0..w.kernel[1] {
                 let at = iy * w.image[1] + left + kj * w.dilation[1];
-                for q in 0..N {
+                for (q, place) in place.iter_mut().enumerate() {
+                    let i = at + q * stride;
+                    // Choosing positions alone needs no branch, choosing numbers would.
                     // SAFETY: the windows of these columns lie inside the plane.
-                    let v = unsafe { *self.plane.add(at + q * stride) };
+                    let (v, best) = unsafe { (*self.plane.add(i), *self.plane.add(*place)) };
                     #[allow(clippy::eq_op)] // NaN
-                    let better = (v > best[q]) | (v != v);
-                    best[q] = if better { v } else { best[q] };
-                    place[q] = if better { (at + q * stride) as i64 } else { place[q] };
+                    let better = (v > best) | (v != v);
+                    *place = std::hint::select_unpredictable(better, i, *place);
                 }
             }
         }
-        for q in 0..N {
-            // SAFETY: both outputs have an element for each window.
+        for (q, place) in place.into_iter().enumerate() {
+            // SAFETY: both outputs have an element for each window, which has a row inside.
             unsafe {
-                *self.y.add(first + q) = best[q];
-                *self.at.add(first + q) = place[q];
+                *self.y.add(first + q) = *self.plane.add(place);
+                *self.at.add(first + q) = place as i64;
             }
         }
     }
