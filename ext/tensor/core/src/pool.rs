@@ -398,7 +398,8 @@ impl Shared {
     /// Returns waiting blocks, large ones first, until at most `most` bytes wait.
     fn shrink(&self, most: u64) -> u64 {
         let before = self.account.pooled();
-        if before > most {
+        // A closed pool must meet whoever gives a block right now: its count may not be seen yet.
+        if before > most || most == 0 {
             self.shrink_others();
         }
         if self.is_owner() {
@@ -428,7 +429,8 @@ impl Shared {
     /// For the owner only.
     fn shrink_own(&self, most: u64) {
         for class in (0..CLASSES).rev() {
-            while self.account.pooled() > most {
+            // To the last block without a look at the count, which other threads change meanwhile.
+            while most == 0 || self.account.pooled() > most {
                 // SAFETY: only the owner calls this; the reference ends before `free`.
                 let head = unsafe { &mut (*self.own.get())[class] };
                 let Some(block) = NonNull::new(*head) else { break };
