@@ -79,7 +79,7 @@ struct RuntimeArgs {
     yields: bool,
     /// Flags for V8, such as "--trace-gc --stress-compaction"
     #[arg(long, value_name = "FLAGS", require_equals = true)]
-    v8_flags: Option<String>,
+    v8_flags: Vec<String>,
     #[command(flatten)]
     diagnostics: Diagnostics,
     #[command(flatten)]
@@ -164,7 +164,7 @@ fn execute(cli: Cli) -> i32 {
         (Ok(ownership), Ok(mutant)) => (ownership, mutant),
         (Err(message), _) | (_, Err(message)) => return usage(&message),
     };
-    if let Some(flags) = &cli.runtime.v8_flags {
+    for flags in &cli.runtime.v8_flags {
         crate::v8::V8::set_flags_from_string(flags);
     }
     let diagnostics = cli.runtime.diagnostics;
