@@ -288,6 +288,10 @@ impl<'t> Inserter<'t> {
                     let (put, name) = (self.own("put"), &slot.name);
                     let pre = format!("({name} = {put}(");
                     self.wrap(n, e.span, &pre, &format!(", {name}))"));
+                } else if (1..=self.temps).any(|t| self.names.temp(t) == slot.name) {
+                    // A consumer names the operand by its slot, whichever branch it came from.
+                    let pre = format!("({} = {}(", slot.name, self.own("hold"));
+                    self.wrap(n, e.span, &pre, "))");
                 }
             }
         }
