@@ -622,6 +622,11 @@ export function number(op, name, v) {
   return v;
 }
 
+/** What a number outside its range gives, and what is no number. */
+export function numberError(v, text) {
+  return typeof v === "number" ? new RangeError(text) : new TypeError(text);
+}
+
 /** The options object of a call: unknown names are an error that lists the known ones. */
 export function options(op, given, known) {
   if (given === undefined || given === null) return {};

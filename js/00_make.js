@@ -214,9 +214,17 @@ export function full(shape, value, given) {
   return finish(call("full", [], [...shapeArg("full", shape), Number(value), dtype]), opts);
 }
 
+/** The options after a shape; PyTorch takes the extents one by one, this library in an array. */
+function shapeOptions(op, shape, given) {
+  if (typeof given === "number") {
+    throw new TypeError(`${op}: shape must be an array, got the numbers ${describe(shape)} and ${given}, expected [${describe(shape)}, ${given}]`);
+  }
+  return options(op, given, OPTIONS);
+}
+
 function constant(op, value) {
   return (shape, given) => {
-    const opts = options(op, given, OPTIONS);
+    const opts = shapeOptions(op, shape, given);
     return finish(call(op, [], [...shapeArg(op, shape), value, dtypeOption(op, opts, "float32")]), opts);
   };
 }
@@ -267,7 +275,7 @@ export function eye(n, m, given) {
 
 function random(op, row, a, b) {
   return (shape, given) => {
-    const opts = options(op, given, OPTIONS);
+    const opts = shapeOptions(op, shape, given);
     return finish(call(row, [], [...shapeArg(op, shape), a, b, dtypeOption(op, opts, "float32")]), opts);
   };
 }

@@ -135,6 +135,7 @@ addMethods({
       : options("to", target, ["dtype", "device"]);
     if (device !== undefined && device !== "cpu") throw new TypeError(`to: unknown device ${device}, expected cpu`);
     if (dtype === undefined || dtype === this.dtype) return this;
+    if (/^(cuda|mps)/.test(dtype)) throw new TypeError(`to: unknown device "${dtype}", expected cpu`);
     return call("to", [this], [dtypeCode("to", dtype)]);
   },
   where(condition, other) {
@@ -176,7 +177,8 @@ addMethods({
 
 function tensorList(op, tensors) {
   if (!Array.isArray(tensors) || tensors.length === 0) {
-    throw new TypeError(`${op}: expected an array of at least one tensor, got ${describe(tensors)}`);
+    const got = Array.isArray(tensors) ? "an empty array" : describe(tensors);
+    throw new TypeError(`${op}: expected an array of at least one tensor, got ${got}`);
   }
   // Read once: a getter among the elements could change what was checked.
   const own = [];

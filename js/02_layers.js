@@ -1,7 +1,7 @@
 // Layers of nn: linear, convolution, embedding, normalisation, dropout, pooling, containers.
 // Defaults, first values and names in the state are PyTorch's; the arithmetic is nn.functional's.
 
-import { describe, integer, isTensor, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { describe, integer, isTensor, numberError, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { ones, rand, randn, tensor, zeros } from "ext:mlrun_tensor/00_make.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 import * as F from "ext:mlrun_tensor/02_functional.js";
@@ -390,7 +390,7 @@ export class Dropout extends Module {
   constructor(p = 0.5) {
     super();
     if (typeof p !== "number" || !(p >= 0 && p <= 1)) {
-      throw new RangeError(`nn.Dropout: p must be a number from 0 to 1, got ${describe(p)}`);
+      throw numberError(p, `nn.Dropout: p must be a number from 0 to 1, got ${describe(p)}`);
     }
     this.p = p;
   }

@@ -3,7 +3,7 @@
 // One layer's products with its input are made for all steps at once; only the products with the
 // hidden state go step by step.
 
-import { describe, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { describe, numberError, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { zeros } from "ext:mlrun_tensor/00_make.js";
 import { concat, stack } from "ext:mlrun_tensor/00_shape.js";
 import * as F from "ext:mlrun_tensor/02_functional.js";
@@ -26,7 +26,7 @@ class Recurrent extends Module {
     this.dropout = o.dropout ?? 0;
     this.bidirectional = o.bidirectional ?? false;
     if (typeof this.dropout !== "number" || !(this.dropout >= 0 && this.dropout <= 1)) {
-      throw new RangeError(`${op}: dropout must be a number from 0 to 1, got ${describe(this.dropout)}`);
+      throw numberError(this.dropout, `${op}: dropout must be a number from 0 to 1, got ${describe(this.dropout)}`);
     }
     const bound = 1 / Math.sqrt(hiddenSize), rows = gates * hiddenSize;
     for (let layer = 0; layer < this.numLayers; layer++) {

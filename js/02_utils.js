@@ -1,6 +1,6 @@
 // nn.utils: gradient clipping, parameters as one vector.
 
-import { call, describe, isTensor, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { call, describe, isTensor, numberError, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { zeros } from "ext:mlrun_tensor/00_make.js";
 import { concat, stack } from "ext:mlrun_tensor/00_shape.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
@@ -41,10 +41,10 @@ export function clipGradNorm_(parameters, maxNorm, given) {
   const op = "clipGradNorm_";
   const { normType = 2, errorIfNonfinite = false } = options(op, given, ["normType", "errorIfNonfinite"]);
   if (typeof maxNorm !== "number" || !(maxNorm >= 0)) {
-    throw new RangeError(`${op}: maxNorm must be a number of at least 0, got ${describe(maxNorm)}`);
+    throw numberError(maxNorm, `${op}: maxNorm must be a number of at least 0, got ${describe(maxNorm)}`);
   }
   if (typeof normType !== "number" || !(normType > 0)) {
-    throw new RangeError(`${op}: normType must be a number above 0, got ${describe(normType)}`);
+    throw numberError(normType, `${op}: normType must be a number above 0, got ${describe(normType)}`);
   }
   return noGrad(() => {
     const grads = gradients(op, parameters);
@@ -74,7 +74,7 @@ function totalNorm(grads, type) {
 /** Limits each element of all gradients to +-clipValue. */
 export function clipGradValue_(parameters, clipValue) {
   if (typeof clipValue !== "number" || !(clipValue >= 0)) {
-    throw new RangeError(`clipGradValue_: clipValue must be a number of at least 0, got ${describe(clipValue)}`);
+    throw numberError(clipValue, `clipGradValue_: clipValue must be a number of at least 0, got ${describe(clipValue)}`);
   }
   noGrad(() => {
     for (const g of gradients("clipGradValue_", parameters)) g.copy_(g.clamp(-clipValue, clipValue));

@@ -3,7 +3,7 @@
 // State of a parameter is a plain object by PyTorch's names in camelCase; groups are plain objects
 // of settings and `params`, which schedules and programs may change between steps.
 
-import { callNone, describe, isTensor, keep, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { callNone, describe, isTensor, keep, numberError, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { full, zerosLike } from "ext:mlrun_tensor/00_make.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
@@ -19,7 +19,7 @@ const CALL = 3500;
 function numberOption(op, name, value, low = 0, high = Infinity) {
   if (typeof value !== "number" || !(value >= low) || value > high) {
     const range = high === Infinity ? `of at least ${low}` : `from ${low} to ${high}`;
-    throw new RangeError(`${op}: ${name} must be a number ${range}, got ${describe(value)}`);
+    throw numberError(value, `${op}: ${name} must be a number ${range}, got ${describe(value)}`);
   }
   return value;
 }

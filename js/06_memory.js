@@ -1,6 +1,6 @@
 // What a program may know and say about tensor memory.
 
-import { buffer, describe, numbers, ops, track } from "ext:mlrun_tensor/00_handle.js";
+import { buffer, describe, numberError, numbers, ops, track } from "ext:mlrun_tensor/00_handle.js";
 
 /** Counts and bytes right now; never collects. */
 export function memoryStats() {
@@ -27,7 +27,7 @@ export function resetPeakMemory() {
 /** At most `bytes` bytes of tensors may be live; Infinity takes the limit away. */
 export function setMemoryLimit(bytes) {
   if (typeof bytes !== "number" || !(bytes >= 0)) {
-    throw new RangeError(`setMemoryLimit: expected a number of bytes, got ${describe(bytes)}`);
+    throw numberError(bytes, `setMemoryLimit: expected a number of bytes, got ${describe(bytes)}`);
   }
   ops.op_tensor_memory_limit(bytes);
 }

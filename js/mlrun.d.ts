@@ -409,7 +409,7 @@ declare module "mlrun" {
    * Writes V8's heap snapshot to `file`, for the memory panel of a browser's developer tools (which
    * want a name that ends in ".heapsnapshot"). Each storage is a node of its own, with its size,
    * held by the tensors on it.
-   * @throws Error where the file cannot be written
+   * @throws Error where the file cannot be written, with the system's `code`, such as "ENOENT"
    */
   export function heapSnapshot(file: string): void;
   /** Bytes of tensors that may be live at once; Infinity takes the limit away. */
@@ -1249,7 +1249,7 @@ declare module "mlrun" {
     function parseCsv(text: string, options?: CsvOptions): { columns: string[] | null; rows: string[][]; lines: number[] };
     /** Numbers of a CSV text, `[rows, columns]`. */
     function csvToTensor(text: string, options?: CsvTensorOptions): Tensor;
-    /** Numbers of a CSV file, `[rows, columns]`. */
+    /** Numbers of a CSV file, `[rows, columns]`; errors of the system have their `code`, such as "ENOENT". */
     function readCsv(file: string | URL, options?: CsvTensorOptions): Tensor;
   }
 

@@ -110,6 +110,7 @@ impl Report {
             .map(|frame| JsStackFrame {
                 // The place of a syntax error has no function.
                 is_top_level: frame.is_top_level.or(Some(true)),
+                function_name: frame.function_name.filter(|name| !name.contains(INSERTED)),
                 ..frame
             })
             .collect();
@@ -239,6 +240,32 @@ impl ErrorFormat for Ansi {
     }
 }
 
+/// V8 names a function that has no name after the calls around it, be it those that the ownership
+/// pass put there.
+const INSERTED: &str = "$own.";
+
+/// A stack as it is without the pass: functions named after its calls have no name.
+fn without_inserted_names(stack: &str) -> String {
+    let lines = stack.split('\n').map(|line| {
+        let Some((at, place)) = line.split_once(" (").filter(|(at, _)| at.starts_with("    at "))
+        else {
+            return Cow::Borrowed(line);
+        };
+        match at.split_once(INSERTED) {
+            None => Cow::Borrowed(line),
+            Some((before, _)) if before.ends_with(' ') => {
+                Cow::Owned(format!("{before}{}", place.trim_end_matches(')')))
+            }
+            Some((before, inserted)) => {
+                let method =
+                    inserted.split_once(" [as ").map(|(_, name)| name.trim_end_matches(']'));
+                Cow::Owned(format!("{before}{} ({place}", method.unwrap_or("<anonymous>")))
+            }
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// V8's hook for `error.stack`: deno_core's, without the frames inside extensions.
 pub(crate) fn prepare_stack_trace<'s, 'i>(
     scope: &mut v8::PinScope<'s, 'i>,
@@ -257,7 +284,16 @@ pub(crate) fn prepare_stack_trace<'s, 'i>(
         0 => sites,
         _ => v8::Array::new_with_elements(scope, &shown),
     };
-    deno_core::error::prepare_stack_trace_callback(scope, error, sites)
+    let stack = deno_core::error::prepare_stack_trace_callback(scope, error, sites);
+    if let Ok(text) = stack.try_cast::<v8::String>() {
+        let text = text.to_rust_string_lossy(scope);
+        if text.contains(INSERTED)
+            && let Some(text) = v8::String::new(scope, &without_inserted_names(&text))
+        {
+            return text.into();
+        }
+    }
+    stack
 }
 
 fn is_internal_site<'s>(scope: &mut v8::PinScope<'s, '_>, site: v8::Local<'s, v8::Value>) -> bool {

@@ -54,12 +54,17 @@ impl JsErrorClass for TensorError {
             TensorError::File(e) => e.os_error().and_then(system_code),
             _ => None,
         };
-        Box::new(code.map(|code| ("code".into(), PropertyValue::String(code.into()))).into_iter())
+        code_property(code)
     }
 
     fn get_ref(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         self
     }
+}
+
+/// The property `code` of an error of the system.
+pub(crate) fn code_property(code: Option<&'static str>) -> AdditionalProperties {
+    Box::new(code.map(|code| ("code".into(), PropertyValue::String(code.into()))).into_iter())
 }
 
 fn class_name(class: ErrorClass) -> &'static str {
@@ -73,7 +78,7 @@ fn class_name(class: ErrorClass) -> &'static str {
 }
 
 /// The name of a system error that opening, reading or writing a file can give.
-fn system_code(number: i32) -> Option<&'static str> {
+pub(crate) fn system_code(number: i32) -> Option<&'static str> {
     let known = [
         (libc::EACCES, "EACCES"),
         (libc::EDQUOT, "EDQUOT"),

@@ -14,7 +14,7 @@ use mlrun_tensor_core::HeapId;
 use mlrun_tensor_core::sites::{Held, UNKNOWN};
 
 use crate::error::TensorError;
-use crate::files::{FileError, failed};
+use crate::files::{FileError, failed, refused};
 use crate::heap_snapshot::HeapSnapshot;
 use crate::places::{Place, Places, called};
 use crate::state::TensorState;
@@ -261,7 +261,7 @@ pub fn op_tensor_heap_snapshot(
         Some((t.storage.as_ptr() as usize, t.storage.bytes() as u64, text))
     };
     let text = snapshot.write(describe, rest).map_err(failed)?;
-    std::fs::write(path, text).map_err(|e| failed(e.to_string()))
+    std::fs::write(path, text).map_err(|e| refused("heapSnapshot", path, &e))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::loader;
 pub(super) struct CompileArgs {
     #[command(flatten)]
     action: Action,
+    /// A program, which is not run
     file: OsString,
 }
 

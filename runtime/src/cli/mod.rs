@@ -54,7 +54,7 @@ struct Cli {
 #[derive(Debug, Args)]
 struct RuntimeArgs {
     /// Threads of the kernels [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     threads: Option<NonZeroUsize>,
     /// Seed of the random generator, for runs that repeat
     #[arg(long, value_name = "N")]
@@ -84,6 +84,10 @@ struct RuntimeArgs {
     diagnostics: Diagnostics,
     #[command(flatten)]
     planned: PlannedArgs,
+}
+
+fn thread_count(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| format!("got \"{text}\", expected a whole number of at least 1"))
 }
 
 impl RuntimeArgs {
@@ -136,7 +140,10 @@ enum Command {
     /// Show versions, processor features and threads
     Info,
     /// Show where tensors are released, or why they are left to the collector
-    Explain { file: OsString },
+    Explain {
+        /// A program, which is not run
+        file: OsString,
+    },
     /// A file and its arguments.
     #[command(external_subcommand)]
     Run(Vec<OsString>),

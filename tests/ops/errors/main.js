@@ -1,5 +1,5 @@
 // What is wrong with a call is said with the op, what it got, and what it expected.
-import { tensor, zeros } from "mlrun";
+import { data, heapSnapshot, nn, optim, randn, setMemoryLimit, stack, tensor, zeros } from "mlrun";
 
 const table = {
   "shapes that do not broadcast": () => zeros([2, 3]).add(zeros([4])),
@@ -19,12 +19,22 @@ const table = {
   "reshape": () => zeros([6]).reshape([4]),
   "no gradient wanted": () => zeros([2]).backward(),
   "no number": () => +zeros([2]),
+  "a shape of numbers": () => randn(2, 3),
+  "another device": () => zeros([2]).to("cuda"),
+  "nothing to stack": () => stack([]),
+  "in place, another dtype": () => tensor([1n]).div_(2),
+  "a text as rate": () => new optim.SGD([zeros([1])], { lr: "0.1" }),
+  "a rate below 0": () => new optim.SGD([zeros([1])], { lr: -1 }),
+  "no norm": () => nn.utils.clipGradNorm_([zeros([1])]),
+  "a text as limit": () => setMemoryLimit("1GB"),
+  "a missing file": () => data.readCsv("absent.csv"),
+  "a missing folder": () => heapSnapshot("absent/x.heapsnapshot"),
 };
 for (const [what, call] of Object.entries(table)) {
   try {
     call();
     console.log(`${what}: no error`);
   } catch (e) {
-    console.log(`${what}: ${e.name}: ${e.message}`);
+    console.log(`${what}: ${e.name}: ${e.message}${e.code === undefined ? "" : ` ${e.code}`}`);
   }
 }

@@ -39,7 +39,7 @@ impl Engine {
             };
             if dtype != dst.dtype {
                 return Err(Error::dtype(format!(
-                    "the result is {dtype} and cannot be stored in a {} tensor in place",
+                    "the result is {dtype} and cannot be stored in place in a tensor of {}",
                     dst.dtype
                 )));
             }
