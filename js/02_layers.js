@@ -91,6 +91,14 @@ function perDim(op, name, v, n, low) {
 const CONV = { stride: 1, padding: 0, dilation: 1, groups: 1, bias: true };
 const PADDING_MODES = ["zeros", "reflect", "replicate", "circular"];
 
+function paddingOption(op, padding, dims, transposed) {
+  if (typeof padding !== "string" || transposed) return perDim(op, "padding", padding, dims, 0);
+  if (padding !== "same" && padding !== "valid") {
+    throw new TypeError(`${op}: unknown padding "${padding}", expected numbers, same or valid`);
+  }
+  return padding;
+}
+
 class Conv extends Module {
   constructor(op, dims, [inChannels, outChannels, kernelSize], given, defaults, transposed) {
     super();
@@ -99,7 +107,7 @@ class Conv extends Module {
     this.outChannels = count(op, "outChannels", outChannels);
     this.kernelSize = perDim(op, "kernelSize", kernelSize, dims, 1);
     this.stride = perDim(op, "stride", o.stride, dims, 1);
-    this.padding = typeof o.padding === "string" ? o.padding : perDim(op, "padding", o.padding, dims, 0);
+    this.padding = paddingOption(op, o.padding, dims, transposed);
     this.dilation = perDim(op, "dilation", o.dilation, dims, 1);
     this.groups = count(op, "groups", o.groups);
     if (inChannels % o.groups !== 0 || outChannels % o.groups !== 0) {

@@ -88,13 +88,18 @@ fn place(e: &Engine, x: &Tensor, index: &Tensor, dim: usize) -> Result<Place> {
         let rows = e.call1(Op::WrapIndex, &[Arg::Tensor(index)], &attrs)?;
         return Ok(Place { dim, covers, size, rows });
     }
-    if covered != index.shape() || covers == 0 {
+    if covers == 0 {
+        return Err(Error::shape("a mask needs at least one dimension, got a 0-d tensor"));
+    }
+    if covered != index.shape() {
+        let dims = match covers {
+            1 => format!("dim {dim} of shape {} has", show(x.shape())),
+            _ => format!("dims {dim} to {} of shape {} have", dim + covers - 1, show(x.shape())),
+        };
         return Err(Error::shape(format!(
-            "the mask has shape {}, expected {} as dims {dim} to {} of shape {} have",
+            "the mask has shape {}, expected {} as {dims}",
             show(index.shape()),
-            show(covered),
-            dim + covers,
-            show(x.shape())
+            show(covered)
         )));
     }
     let flat = e.reshape(index, &[index.numel()])?;
