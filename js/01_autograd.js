@@ -31,9 +31,15 @@ addMethods({
 });
 
 /** Runs `fn` without recording gradients; an asynchronous one to its end. */
-export const noGrad = (fn) => withGradMode(false, fn);
+export const noGrad = (fn) => {
+  if (typeof fn !== "function") throw new TypeError(`noGrad: expected a function, got ${describe(fn)}`);
+  return withGradMode(false, fn);
+};
 /** Runs `fn` with gradients recorded, inside noGrad too. */
-export const enableGrad = (fn) => withGradMode(true, fn);
+export const enableGrad = (fn) => {
+  if (typeof fn !== "function") throw new TypeError(`enableGrad: expected a function, got ${describe(fn)}`);
+  return withGradMode(true, fn);
+};
 lends.set(noGrad, "calls").set(enableGrad, "calls").set(detectAnomaly, "calls");
 
 /** Leaves of a tree of arrays and plain objects, in order. */

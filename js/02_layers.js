@@ -462,7 +462,10 @@ export class AvgPool2d extends Pool {
 // ---- Containers.
 
 function moduleArg(op, at, layer) {
-  if (!(layer instanceof Module)) throw new TypeError(`${op}: layer ${at} is ${describe(layer)}, expected a module`);
+  if (!(layer instanceof Module)) {
+    const hint = layer?.prototype instanceof Module ? `, write new ${layer.name}(...)` : "";
+    throw new TypeError(`${op}: layer ${at} is ${describe(layer)}, expected a module${hint}`);
+  }
   return layer;
 }
 

@@ -101,7 +101,10 @@ export class Optimizer {
 
   /** Updates all parameters that have a gradient. With `closure`, calls it first and gives its result. */
   step(closure) {
-    const result = typeof closure === "function" ? closure() : undefined;
+    if (closure !== undefined && closure !== null && typeof closure !== "function") {
+      throw new TypeError(`${this.#op}.step: closure must be a function, got ${describe(closure)}`);
+    }
+    const result = closure ? closure() : undefined;
     noGrad(() => {
       for (const group of this.paramGroups) this.#stepGroup(group);
     });

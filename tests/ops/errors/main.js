@@ -1,5 +1,5 @@
 // What is wrong with a call is said with the op, what it got, and what it expected.
-import { data, heapSnapshot, nn, optim, randn, setMemoryLimit, stack, tensor, zeros } from "mlrun";
+import { data, heapSnapshot, nn, noGrad, optim, randn, setMemoryLimit, stack, tensor, zeros } from "mlrun";
 
 const table = {
   "shapes that do not broadcast": () => zeros([2, 3]).add(zeros([4])),
@@ -27,6 +27,9 @@ const table = {
   "in place, another dtype": () => tensor([1n]).div_(2),
   "a text as rate": () => new optim.SGD([zeros([1])], { lr: "0.1" }),
   "a rate below 0": () => new optim.SGD([zeros([1])], { lr: -1 }),
+  "no closure": () => new optim.SGD([zeros([1])]).step(3),
+  "no function": () => noGrad(),
+  "a class as layer": () => new nn.Sequential(new nn.Linear(1, 1), nn.ReLU),
   "no norm": () => nn.utils.clipGradNorm_([zeros([1])]),
   "a text as limit": () => setMemoryLimit("1GB"),
   "a missing file": () => data.readCsv("absent.csv"),

@@ -130,7 +130,8 @@ impl Teller<'_> {
         }
         if text.ends_with(&format!("{}.share(", self.names.runtime)) {
             let rest = self.source.get(at as usize..).unwrap_or_default();
-            let end = rest.find([';', ',', '\n']).unwrap_or(rest.len()).min(40);
+            let stops = [rest.find([';', ',', '\n']), rest.find(" {")];
+            let end = stops.into_iter().flatten().min().unwrap_or(rest.len()).min(40);
             let name = snippet(self.source, at, at + end as u32);
             self.story.events.push(Event { at, what: What::Share, name });
         }
