@@ -13,6 +13,8 @@ const KEY = "mlrun.checkpoint";
 /** A tree as JSON; tensors go to `tensors` under their path, odd numbers are spelled out. */
 function packed(value, path, tensors) {
   if (isTensor(value)) {
+    // A key with a dot in it can spell the path of another tensor.
+    while (Object.hasOwn(tensors, path)) path += "'";
     tensors[path] = value;
     return { $tensor: path };
   }
@@ -87,7 +89,10 @@ export class Checkpoints {
     if (parts === null || typeof parts !== "object" || isTensor(parts)) {
       throw new TypeError(`Checkpoints.save: parts must be an object such as { model, optimizer }, got ${describe(parts)}`);
     }
-    const score = metric === null ? null : Number(metric);
+    const score = isTensor(metric) ? Number(metric) : metric;
+    if (score !== null && typeof score !== "number") {
+      throw new TypeError(`Checkpoints.save: metric must be a number or a 0-d tensor, got ${describe(metric)}`);
+    }
     const tensors = {}, tree = {};
     for (const [name, part] of Object.entries(parts)) {
       tree[name] = packed(typeof part?.stateDict === "function" ? part.stateDict() : part, name, tensors);
@@ -113,6 +118,9 @@ export class Checkpoints {
    */
   load(parts, given) {
     const { which = "latest" } = options("Checkpoints.load", given, ["which"]);
+    if (which !== "latest" && which !== "best" && typeof which !== "number") {
+      throw new TypeError(`Checkpoints.load: unknown which ${typeof which === "string" ? `"${which}"` : describe(which)}, expected latest, best or a step`);
+    }
     const found = which === "latest" ? this.latest() : which === "best" ? this.best() : this.list().find((c) => c.step === which) ?? null;
     if (found === null) {
       if (typeof which !== "number") return null;
