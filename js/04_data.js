@@ -65,7 +65,7 @@ export class Subset extends Dataset {
     return this.indices.length;
   }
   get(index) {
-    return itemOf(this.dataset, this.indices[index]);
+    return itemOf("data.Subset", this.dataset, this.indices[index]);
   }
 }
 
@@ -76,7 +76,11 @@ function lengthOf(op, dataset) {
   if (!isIndexed(dataset)) throw new TypeError(`${op}: expected a dataset with length and get(index), or an array, got ${describe(dataset)}`);
   return dataset.length;
 }
-const itemOf = (dataset, i) => (Array.isArray(dataset) ? dataset[i] : dataset.get(i));
+function itemOf(op, dataset, i) {
+  if (!Array.isArray(dataset)) return dataset.get(i);
+  if (!(i in dataset)) throw new RangeError(`${op}: index ${i} is out of range for ${dataset.length} items`);
+  return dataset[i];
+}
 
 // ---- Orders that repeat: a small generator of its own, so that a seed gives one order for ever.
 
@@ -137,7 +141,9 @@ export function randomSplit(dataset, lengths, given) {
  * key by key.
  */
 export function collate(items) {
-  if (!Array.isArray(items) || items.length === 0) throw new TypeError(`data.collate: expected items, got ${describe(items)}`);
+  if (!Array.isArray(items) || items.length === 0) {
+    throw new TypeError(`data.collate: expected items, got ${Array.isArray(items) ? "an empty array" : describe(items)}`);
+  }
   return collated(items, "item");
 }
 
@@ -223,10 +229,10 @@ export class DataLoader {
   }
   batch(indices) {
     const { dataset } = this;
-    if (this.batchSize === null) return itemOf(dataset, indices[0]);
+    if (this.batchSize === null) return itemOf("data.DataLoader", dataset, indices[0]);
     if (this.collate === collate && typeof dataset.getBatch === "function") return dataset.getBatch(indices);
     const items = [];
-    for (const i of indices) items.push(itemOf(dataset, i));
+    for (const i of indices) items.push(itemOf("data.DataLoader", dataset, i));
     return this.collate(items);
   }
   *[Symbol.iterator]() {
@@ -264,7 +270,7 @@ export class DataLoader {
           // Waiting hands what there is to the collector: only where it is a promise.
           if (typeof batch?.then === "function") yield await batch;
           else yield batch;
-        } else yield this.joined(await Promise.all(at.map((k) => itemOf(this.dataset, k))));
+        } else yield this.joined(await Promise.all(at.map((k) => itemOf("data.DataLoader", this.dataset, k))));
       }
       return;
     }

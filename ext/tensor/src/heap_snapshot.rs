@@ -63,6 +63,7 @@ struct Shape {
     size: usize,
     edges: usize,
     native: u64,
+    synthetic: u64,
     edge_len: usize,
     edge_kind: usize,
     edge_name: usize,
@@ -79,6 +80,7 @@ impl Shape {
         let (nodes, edges) = (&meta.node_fields, &meta.edge_fields);
         let (kind, edge_kind) = (at(nodes, "type")?, at(edges, "type")?);
         let node_kinds = names(&meta.node_types, kind)?;
+        let number = |kind: &str| Some(node_kinds.iter().position(|name| name == kind)? as u64);
         Some(Shape {
             node_len: nodes.len(),
             kind,
@@ -86,7 +88,8 @@ impl Shape {
             id: at(nodes, "id")?,
             size: at(nodes, "self_size")?,
             edges: at(nodes, "edge_count")?,
-            native: node_kinds.iter().position(|name| name == "native")? as u64,
+            native: number("native")?,
+            synthetic: number("synthetic")?,
             edge_len: edges.len(),
             edge_kind,
             edge_name: at(edges, "name_or_index")?,
@@ -150,6 +153,11 @@ impl HeapSnapshot {
         self.first.len() - 1
     }
 
+    fn is_synthetic(&self, node: usize) -> bool {
+        let kind = self.document.nodes.get(node * self.shape.node_len + self.shape.kind);
+        kind == Some(&self.shape.synthetic)
+    }
+
     fn edges_of(&self, node: usize) -> impl Iterator<Item = Edge<'_>> {
         let Shape { edge_len, edge_kind, edge_name, to, kinds, node_len, .. } = &self.shape;
         let range = self.first[node] * edge_len..self.first[node + 1] * edge_len;
@@ -171,10 +179,13 @@ impl HeapSnapshot {
             seen[*node] = true;
         }
         while let Some(node) = order.pop_front() {
+            // V8's lists of roots are no part of the program.
+            let root = self.is_synthetic(node);
             for edge in self.edges_of(node).filter(|e| e.kind != "weak") {
                 if !seen.get(edge.to).copied().unwrap_or(true) {
                     seen[edge.to] = true;
-                    from[edge.to] = Some((node, edge.kind, edge.name));
+                    let kind = if root { "internal" } else { edge.kind };
+                    from[edge.to] = Some((node, kind, edge.name));
                     order.push_back(edge.to);
                 }
             }

@@ -42,6 +42,8 @@ console.log(data.collate([{ a: 1, b: { c: [true, "x"] }, t: ones([2]) }, { a: 2,
 refused("shapes", () => data.collate([{ t: ones([2]) }, { t: ones([3]) }]));
 refused("kinds", () => data.collate([1, "a"]));
 refused("nothing", () => data.collate([[null], [null]]));
+refused("no items", () => data.collate([]));
+refused("an index outside", () => [...new data.DataLoader([1, 2], { sampler: [5] })]);
 
 console.log("-- split");
 const parts = data.randomSplit(set, [0.7, 0.3], { seed: 1 });
