@@ -46,7 +46,8 @@ pub(crate) fn insert(
         return Ok(None);
     }
     let end = source.len() as u32;
-    edits.insert(end, 0, format!("\nimport * as {name} from \"{TURNS_MODULE}\";"), 0);
+    // After the brace of a loop that ends the text.
+    edits.insert(end, i32::MAX, format!("\nimport * as {name} from \"{TURNS_MODULE}\";"), 0);
     Ok(Some(edits.apply(source)))
 }
 

@@ -133,7 +133,7 @@ impl Escape {
     /// Captured variables whose closures are all confined get a slot.
     pub fn lend(&self, tree: &mut Tree) {
         let Index { users, .. } = Index::new(tree);
-        for sym in 0..tree.vars.len() {
+        for (sym, users) in users.iter().enumerate() {
             let var = &tree.vars[sym];
             let cell = var.mode == Mode::Cell;
             let entry = match var.mode {
@@ -145,7 +145,7 @@ impl Escape {
             if var.exported || !var.captured || !local || tree.units[var.unit].is_generator {
                 continue;
             }
-            let confined = users[sym].iter().all(|&user| {
+            let confined = users.iter().all(|&user| {
                 user == var.unit
                     || tree.units[user].parent == Some(var.unit)
                         && (cell || tree.units[user].span.start >= var.declared)
