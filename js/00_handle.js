@@ -106,7 +106,7 @@ let disposed = 0;
 const SHARED = 2 ** 29;
 
 export let idOf, isTensor;
-let shapeOf, dtypeOf, metaOf, counting, spent;
+let shapeOf, dtypeOf, metaOf, counting, spent, disposeFor;
 
 // Ids of the receiver and the operand whose handles the next op may end. An id never names another
 // tensor, so one that was left lying by mistake fits nothing.
@@ -134,6 +134,11 @@ export class Tensor {
     isTensor = (t) => typeof t === "object" && t !== null && #id in t;
     spent = (t) => {
       t.#id = verifier === null ? 0 : verifier.released(t);
+    };
+    disposeFor = (t, caller) => {
+      if (t.#id <= 0) return;
+      ops.op_tensor_release(t.#id, 3);
+      t.#id = recordDisposal(t.#id, caller);
     };
     const free = (t) => {
       const id = t.#id;
@@ -227,15 +232,11 @@ export class Tensor {
 
   /** Frees the tensor's handle now. A second call does nothing. */
   dispose() {
-    if (this.#id <= 0) return;
-    ops.op_tensor_release(this.#id, 3);
-    this.#id = recordDisposal(this.#id, Tensor.prototype.dispose);
+    disposeFor(this, Tensor.prototype.dispose);
   }
 
   [SymbolDispose]() {
-    if (this.#id <= 0) return;
-    ops.op_tensor_release(this.#id, 3);
-    this.#id = recordDisposal(this.#id, Tensor.prototype[SymbolDispose]);
+    disposeFor(this, Tensor.prototype[SymbolDispose]);
   }
 }
 
@@ -715,7 +716,8 @@ export function tidy(fn) {
     for (let i = 0; i < mine.length; i++) {
       const t = mine[i];
       if (idOf(t) <= 0 || kept.has(t)) continue;
-      if (!results.has(t) && !(t.isLeaf && t.requiresGrad)) t.dispose();
+      // The place of the call of `tidy` is what a later use's error names.
+      if (!results.has(t) && !(t.isLeaf && t.requiresGrad)) disposeFor(t, tidy);
       else if (made !== null) made[made.length] = t;
     }
   }

@@ -5,7 +5,7 @@
 // its callback compiled; everything else shares what it gets.
 
 import {
-  A, SafeMap, SafeSet, SafeWeakSet, apply, compiled, ends, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
+  A, ObjectPrototype, SafeMap, SafeSet, SafeWeakSet, apply, compiled, ends, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
   setPrototypeOf, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
@@ -56,7 +56,7 @@ const callbacks = new SafeMap([
   [A.forEach, () => ({ take() {}, finish: () => false })],
   [A.some, () => ({ take() {}, finish: () => false })],
   [A.every, () => ({ take() {}, finish: () => false })],
-  [A.find, () => ({ take() {}, finish: () => false })],
+  [A.find, () => new Found()],
   [A.findIndex, () => ({ take() {}, finish: () => false })],
   [A.map, () => new Results((element, result, owned) => (owned || hold(result), [result]), true)],
   [A.filter, () => new Results((element, result) => (result ? [hold(element)] : []))],
@@ -73,6 +73,17 @@ function flattened(element, result, owned) {
     out[out.length] = hold(child);
   });
   return out;
+}
+
+/** The element that `find` gives: its callback may take it out of the array. */
+class Found {
+  #value;
+  take(element, result) {
+    if (result) this.#value = hold(element);
+  }
+  finish(v) {
+    return v !== undefined && v === this.#value;
+  }
 }
 
 /** Values that a builtin puts into its fresh array, each with a count. */
@@ -201,8 +212,36 @@ function askedOn(f, last, text, receiver, a) {
 function effected(f, receiver, operands) {
   const effect = arrays.get(f);
   if (effect === undefined || !fits(f, receiver)) return false;
+  if (f === A.concat && !areQuiet(operands)) return false;
   effect(receiver, operands);
   builtin = f === A.splice ? splicing(receiver) : results.get(f);
+  return true;
+}
+
+const spreadable = Symbol.isConcatSpreadable;
+
+/** `concat` runs no code of the program with these operands: that could take out of the array what is
+ * in the result already. */
+function areQuiet(operands) {
+  if (hasOwn(A, spreadable) || hasOwn(ObjectPrototype, spreadable) || hasOwn(counts.prototype, spreadable)) return false;
+  if (!isQuiet(operands[1])) return false;
+  for (let i = 4; i < operands.length; i++) if (!isQuiet(operands[i])) return false;
+  return true;
+}
+
+/** `v` has no accessors, and inherits none. */
+function isQuiet(v) {
+  if (typeof v === "function") return false;
+  if (typeof v !== "object" || v === null) return true;
+  if (counts.isProxy?.(v) !== false) return false;
+  const proto = getPrototypeOf(v);
+  if (counts.is(v)) return proto === counts.prototype && !hasOwn(v, spreadable);
+  if (counted(v)) return proto === A || proto === ObjectPrototype;
+  if (!isArray(v) || proto !== A || hasOwn(v, spreadable)) return false;
+  for (let i = 0; i < v.length; i++) {
+    const property = getOwnPropertyDescriptor(v, i);
+    if (property === undefined || !hasOwn(property, "value")) return false;
+  }
   return true;
 }
 

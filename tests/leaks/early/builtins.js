@@ -33,6 +33,35 @@ const uncompiled = new Function("a", "b", "return a ?? b");
   print(last);
 }
 {
+  const xs = [T(), T(), T()];
+  print(xs.find((t, i) => (i === 1 ? (xs[1] = T()) : false)));
+  const taken = xs.find(() => xs.splice(0, 1));
+  print(taken.neg());
+  xs.find(() => { xs.length = 0; return true; });
+  print(xs.find(() => true) ?? "none");
+}
+{
+  for (const evil of [
+    (xs) => ({ get length() { xs.length = 0; return 0; }, [Symbol.isConcatSpreadable]: true }),
+    (xs) => ({ get [Symbol.isConcatSpreadable]() { xs[0] = null; return false; } }),
+    (xs) => Object.defineProperty([0], 0, { get: () => xs.pop() }),
+    (xs) => new (class { get length() { return xs.splice(0).length - 2; } get [Symbol.isConcatSpreadable]() { return true; } })(),
+  ]) {
+    const xs = [T(), T()];
+    const all = xs.concat(evil(xs));
+    print(all[0]);
+    print(all[1]);
+  }
+  const xs = [T(), T()], ys = [T()];
+  const all = xs.concat(ys, 1, { k: T() }, [[T()]], T());
+  xs.length = ys.length = 0;
+  print(all[1]);
+  print(all[2]);
+  print(all[4].k);
+  print(all[5][0]);
+  print(all[6]);
+}
+{
   const inner = [T(), T()];
   const xs = [1, 2].flatMap(() => inner);
   inner.length = 0;

@@ -135,6 +135,9 @@ pub(crate) struct Unit {
     pub left_alone: Option<(&'static str, Span)>,
     /// The parameter that a default is for.
     pub binds: Option<Sym>,
+    /// What patterns have put into parameters before this default runs, which may take it from
+    /// where it came from.
+    pub early: Vec<Sym>,
     /// `return E` in it: what `new` gives need not be the instance.
     pub returns: bool,
     /// A base class's constructor whose instances closures keep.
@@ -356,6 +359,8 @@ pub(crate) struct Pattern {
     pub members: Vec<Expr>,
     /// Goes through the iterator protocol.
     pub iterates: bool,
+    /// Reads a property under the name of a getter of the file.
+    pub getters: bool,
     /// What it binds can be retained right after it.
     pub retained: bool,
 }
@@ -363,7 +368,8 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// Binding it runs no code of the program.
     pub fn is_simple(&self) -> bool {
-        self.exprs.is_empty() && self.members.is_empty()
+        let alone = !self.getters || self.vars.len() < 2;
+        self.exprs.is_empty() && self.members.is_empty() && alone
     }
 }
 

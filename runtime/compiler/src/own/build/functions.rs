@@ -109,12 +109,17 @@ impl<'a> Builder<'a> {
     ) {
         let unit = self.unit();
         let mut pattern = Pattern::default();
+        let early = self.early(&[]);
+        let first = early.is_empty();
         self.binding(b, VarKind::Param, &mut pattern);
+        if pattern.getters && (pattern.vars.len() > 1 || !first) {
+            self.leave_alone("getter in a parameter's pattern", b.span());
+        }
         if pattern.vars.iter().any(|&v| self.tree.vars[v].rest) {
             self.leave_alone("rest in a parameter's pattern", b.span());
         }
         if let Some(init) = init {
-            let default = self.default(init, VarKind::Param, &mut pattern);
+            let default = self.default(init, VarKind::Param, &mut pattern, early);
             self.defaulted(default, b, &pattern.vars);
         }
         if pattern.exprs.iter().any(|e| !matches!(e.kind, Kind::Plain | Kind::Function(_))) {

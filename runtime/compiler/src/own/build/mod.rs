@@ -126,6 +126,7 @@ impl<'a> Builder<'a> {
             expression_body: false,
             left_alone: None,
             binds: None,
+            early: vec![],
             returns: false,
             keeps_instance: false,
             this_captured: false,

@@ -50,6 +50,7 @@ impl<'a> Builder<'a> {
             }
             BindingPattern::ObjectPattern(p) => {
                 for property in &p.properties {
+                    self.reads(&property.key, into);
                     if property.computed
                         && let Some(key) = property.key.as_expression()
                     {
@@ -73,7 +74,8 @@ impl<'a> Builder<'a> {
             }
             BindingPattern::AssignmentPattern(p) => {
                 let before = into.vars.len();
-                let unit = self.default(&p.right, kind, into);
+                let early = self.early(&into.vars);
+                let unit = self.default(&p.right, kind, into, early);
                 self.binding(&p.left, kind, into);
                 self.defaulted(unit, &p.left, &into.vars[before..]);
             }
@@ -86,6 +88,7 @@ impl<'a> Builder<'a> {
         value: &'a Expression<'a>,
         kind: VarKind,
         into: &mut Pattern,
+        early: Vec<Sym>,
     ) -> Option<UnitId> {
         if kind != VarKind::Param {
             let value = self.expr(value);
@@ -94,8 +97,29 @@ impl<'a> Builder<'a> {
         }
         let at = value.span();
         let unit = self.part(UnitKind::Default, at, value);
+        if !is_quiet(value) {
+            if matches!(value, Expression::ClassExpression(_)) && !early.is_empty() {
+                self.leave_alone("class as a default behind a pattern", at);
+            }
+            for &sym in &early {
+                self.tree.vars[sym].defaulted = true;
+            }
+            self.tree.units[unit].early = early;
+        }
         into.exprs.push(Expr { span: span(at), kind: Kind::Function(unit) });
         Some(unit)
+    }
+
+    /// Parameters that patterns have bound by now: those of this one, and earlier ones.
+    pub(super) fn early(&self, vars: &[Sym]) -> Vec<Sym> {
+        let params = self.tree.units[self.unit()].params.iter();
+        let bound = params.filter(|&&sym| self.tree.vars[sym].destructured);
+        bound.chain(vars).copied().collect()
+    }
+
+    /// A pattern reads a property.
+    fn reads(&self, key: &PropertyKey<'a>, into: &mut Pattern) {
+        into.getters |= key.name().is_some_and(|name| self.getters.contains(&*name));
     }
 
     pub(super) fn defaulted(&mut self, unit: Option<UnitId>, b: &BindingPattern<'a>, vars: &[Sym]) {
@@ -210,6 +234,7 @@ impl<'a> Builder<'a> {
     ) {
         match property {
             AssignmentTargetProperty::AssignmentTargetPropertyIdentifier(p) => {
+                into.getters |= self.getters.contains(p.binding.name.as_str());
                 if let Some(init) = &p.init {
                     let init = self.expr(init);
                     into.exprs.push(init);
@@ -220,6 +245,7 @@ impl<'a> Builder<'a> {
                 }
             }
             AssignmentTargetProperty::AssignmentTargetPropertyProperty(p) => {
+                self.reads(&p.name, into);
                 if p.computed
                     && let Some(key) = p.name.as_expression()
                 {
@@ -248,5 +274,17 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+    }
+}
+
+/// An expression that certainly runs no code of the program.
+fn is_quiet(e: &Expression) -> bool {
+    match e.get_inner_expression() {
+        Expression::Identifier(_) | Expression::ArrowFunctionExpression(_) => true,
+        Expression::FunctionExpression(_) => true,
+        Expression::UnaryExpression(u) => u.argument.is_literal(),
+        Expression::ArrayExpression(a) => a.elements.is_empty(),
+        Expression::ObjectExpression(o) => o.properties.is_empty(),
+        e => e.is_literal(),
     }
 }

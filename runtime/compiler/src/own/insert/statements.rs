@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{AFTER, Inserter, guarded};
+use super::{AFTER, Inserter, guarded, is_definition};
 use crate::own::liveness;
 use crate::own::tree::*;
 
@@ -116,6 +116,8 @@ impl<'t> Inserter<'t> {
             StmtKind::Declare(list) => {
                 let mut flush = vec![];
                 for d in list {
+                    let early = self.next();
+                    self.bind_before(d, early);
                     let done = self.declarator(d);
                     // They are dropped after the statement: the next declarator needs others.
                     self.free.retain(|&n| !done.contains(&self.names.temp(n)));
@@ -280,6 +282,18 @@ impl<'t> Inserter<'t> {
             Some(init) => self.top(init, |i, e| i.store(&d.target, e, true)),
             None => vec![],
         }
+    }
+
+    /// What patterns of the same declaration have bound is retained before the next value is
+    /// computed: its code may take it from where it came from.
+    fn bind_before(&mut self, d: &'t Declarator, n: i32) {
+        let Some(init) = &d.init else { return };
+        // A function is named after its variable, and runs no code yet.
+        if self.binds.is_empty() || is_definition(init) {
+            return;
+        }
+        let binds = std::mem::take(&mut self.binds).replace(';', ", ");
+        self.wrap(n, init.span, &format!("({binds}"), ")");
     }
 
     pub(super) fn for_declarator(&mut self, d: &'t Declarator) {

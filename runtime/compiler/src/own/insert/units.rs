@@ -121,6 +121,18 @@ impl<'t> Inserter<'t> {
             open.insert_str(0, &format!("{}(", self.own("hold")));
             close.push(')');
         }
+        // A parameter that a closure captures is held for ever.
+        let early: String = (self.unit.early.iter())
+            .filter(|&&sym| !matches!(self.var(sym).mode, Mode::Plain | Mode::Borrowed))
+            .map(|&sym| {
+                let take = if self.var(sym).captured { "hold" } else { "dflt" };
+                format!("{}({}), ", self.own(take), self.var(sym).name)
+            })
+            .collect();
+        if !early.is_empty() {
+            open.insert_str(0, &format!("({early}"));
+            close.push(')');
+        }
         self.wrap(whole, self.unit.inner, &open, &close);
     }
 
