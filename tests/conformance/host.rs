@@ -218,7 +218,7 @@ fn module(
     let path = args.get(0).to_rust_string_lossy(scope);
     let mut namespace = || {
         let module = modules::load(scope, Path::new(&path))?;
-        module.instantiate_module(scope, modules::resolve)?;
+        modules::link(scope, module)?;
         module.evaluate(scope)?;
         if module.get_status() == v8::ModuleStatus::Errored {
             let reason = module.get_exception();

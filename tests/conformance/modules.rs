@@ -80,7 +80,7 @@ fn target(specifier: &str, referrer: &Path) -> Option<PathBuf> {
     with_run(|run| run.target)?(specifier, referrer)
 }
 
-pub(crate) fn resolve<'s>(
+fn resolve<'s>(
     context: v8::Local<'s, v8::Context>,
     specifier: v8::Local<'s, v8::String>,
     _: v8::Local<'s, v8::FixedArray>,
@@ -92,6 +92,29 @@ pub(crate) fn resolve<'s>(
     let find = |run: &mut Run| Some(run.modules.iter().find(|m| m.1 == referrer)?.0.clone());
     let from = with_run(find).flatten()?;
     load(scope, &target(&specifier, &from)?)
+}
+
+/// `import source x from`, which nothing here has: what V8 calls must be there.
+fn resolve_source<'s>(
+    context: v8::Local<'s, v8::Context>,
+    _: v8::Local<'s, v8::String>,
+    _: v8::Local<'s, v8::FixedArray>,
+    _: v8::Local<'s, v8::Module>,
+) -> Option<v8::Local<'s, v8::Object>> {
+    // SAFETY: V8 calls this with a context that it has entered.
+    v8::callback_scope!(unsafe scope, context);
+    let text = v8::String::new(scope, "import: phases are not supported")?;
+    let error = v8::Exception::syntax_error(scope, text);
+    scope.throw_exception(error);
+    None
+}
+
+/// Links a module with what it imports.
+pub(crate) fn link(
+    scope: &mut v8::PinScope<'_, '_>,
+    module: v8::Local<v8::Module>,
+) -> Option<bool> {
+    module.instantiate_module2(scope, resolve, resolve_source)
 }
 
 /// `import(...)`.
@@ -108,7 +131,7 @@ pub(crate) fn import<'s>(
     v8::tc_scope!(let scope, scope);
     let loaded = (|| {
         let module = load(scope, &target(&specifier, &from)?)?;
-        module.instantiate_module(scope, resolve)?;
+        link(scope, module)?;
         let evaluated = match module.get_status() {
             // What imports itself goes on before it is done.
             v8::ModuleStatus::Evaluating => {

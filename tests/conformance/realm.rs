@@ -193,7 +193,7 @@ fn execute(scope: &mut v8::PinScope<'_, '_>, job: &Job) -> Result<(), Thrown> {
             let Some(module) = modules::load_text(scope, job.file, job.text) else {
                 return Err(thrown!(scope, "parse"));
             };
-            if module.instantiate_module(scope, modules::resolve).is_none() {
+            if modules::link(scope, module).is_none() {
                 return Err(thrown!(scope, "resolution"));
             }
             let Some(value) = module.evaluate(scope) else {
@@ -288,7 +288,7 @@ fn prepare(scope: &mut v8::PinScope<'_, '_>, mode: Mode) -> Option<()> {
     if mode != Mode::Plain {
         for (half, name) in halves.iter_mut().zip([OWNERSHIP, VERIFY]) {
             let module = modules::load(scope, &js.join(name))?;
-            module.instantiate_module(scope, modules::resolve)?;
+            modules::link(scope, module)?;
             module.evaluate(scope)?;
             *half = module.get_module_namespace();
         }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use mlrun_compiler::SourceType;
-use mlrun_conformance::{Code, Ended, Engine, Job, Kind, Mode, compile, read};
+use mlrun_conformance::{Code, Ended, Engine, Job, Kind, Mode, compile, read, repository};
 
 use crate::header::Header;
 use crate::summary::Verdict;
@@ -35,8 +35,19 @@ impl Suite {
         Ok(code)
     }
 
-    /// One test in all modes, strict and sloppy as its header wants.
+    /// One test; what it says names files by their path in the suite.
     pub fn test(&self, engine: &mut Engine, file: &Path) -> Verdict {
+        let mut verdict = self.modes(engine, file);
+        let roots = [&self.root, &repository()].map(|root| format!("{}/", root.display()));
+        let Verdict { plain, compiled, forced, violations, .. } = &mut verdict;
+        for text in [plain, compiled, forced].into_iter().flatten().chain(violations) {
+            *text = roots.iter().fold(text.clone(), |text, root| text.replace(root, ""));
+        }
+        verdict
+    }
+
+    /// In all modes, strict and sloppy as its header wants.
+    fn modes(&self, engine: &mut Engine, file: &Path) -> Verdict {
         let name = file.strip_prefix(&self.root).unwrap_or(file).to_string_lossy().into_owned();
         let mut verdict = Verdict { name, ..Verdict::default() };
         let source = match read(file) {

@@ -412,7 +412,11 @@ impl Walk<'_> {
                     AssignOp::Logical(_) => out.clone(),
                     _ => Live::new(),
                 };
-                let stored = self.bind(&a.target, out);
+                let mut stored = self.bind(&a.target, out);
+                if op == AssignOp::Arithmetic && (self.slots)(*sym) {
+                    // Converted after the right operand; its slot is not filled anew.
+                    stored.insert(*sym);
+                }
                 either.extend(self.expr(&a.value, stored));
                 if (self.slots)(*sym) {
                     let needed = !either.insert(*sym);

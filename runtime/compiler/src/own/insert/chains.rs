@@ -155,6 +155,10 @@ impl<'t> Inserter<'t> {
                 self.links(&m.object, called, early);
                 m.computed.iter().for_each(|c| self.value(c));
             }
+            // `(o.m)?.()` calls with the receiver o.
+            Kind::Paren(inner) | Kind::Chain(inner) if called && is_reference(inner) => {
+                self.links(inner, called, early);
+            }
             _ if early => self.value(e),
             _ if called => self.share(e),
             _ => {
@@ -171,6 +175,14 @@ fn base(e: &Expr, called: bool) -> Option<Sym> {
         Kind::Member(m) => base(&m.object, called),
         Kind::Read(sym) => called.then_some(*sym),
         _ => None,
+    }
+}
+
+fn is_reference(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Member(_) => true,
+        Kind::Paren(inner) | Kind::Chain(inner) => is_reference(inner),
+        _ => false,
     }
 }
 

@@ -12,3 +12,11 @@ function f(known, o) {
 }
 print(f(null, {}));
 print(f([t], { p: [] }));
+
+// Parentheses keep a receiver.
+const o = { t, self() { return this; }, get() { return this.t; } };
+function g(o) {
+  print((o.self)?.().t.add(1), (o?.self)?.() === o, (o?.self)().t.add(2));
+  return (o.get)?.().add(3);
+}
+print(g(o));
