@@ -5,11 +5,6 @@
 //! Deliberately not here: the programs (`fuzz/generator.js`), and how one process runs many of
 //! them (`fuzz/drive.js`).
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test harness, no part of the runtime: it reads its own files"
-)]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode};

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::time::Instant;
 
@@ -21,6 +22,12 @@ fn options() -> RuntimeOptions {
 
 fn runtime() -> Runtime {
     Runtime::new(options()).expect("a runtime")
+}
+
+/// Tests here measure the process, so only one may be at work.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes of this process that are in memory.
@@ -45,6 +52,7 @@ const TRAIN: &str = "
 
 #[test]
 fn runtimes_leave_nothing_behind() {
+    let _alone = alone();
     let turn = || {
         let mut runtime = runtime();
         runtime.eval(TRAIN).expect("trains");
@@ -64,6 +72,7 @@ fn thread_count() -> usize {
 
 #[test]
 fn a_full_heap_ends_its_script_and_nothing_else() {
+    let _alone = alone();
     const BOMBS: &[&str] = &[
         "const a = []; for (;;) a.push({});",
         "const a = []; for (;;) a.push(new Array(1000));",
@@ -99,6 +108,7 @@ fn a_full_heap_ends_its_script_and_nothing_else() {
 
 #[test]
 fn a_host_ends_a_program_from_another_thread() {
+    let _alone = alone();
     let programs = [
         "for (;;);",
         "import { ones } from 'mlrun'; const a = ones([4]); for (;;) a.add(1);",
@@ -129,6 +139,7 @@ fn a_host_ends_a_program_from_another_thread() {
 
 #[test]
 fn a_run_gives_its_memory_back() {
+    let _alone = alone();
     let mut runtime = runtime();
     let before = resident();
     runtime
