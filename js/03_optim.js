@@ -85,6 +85,7 @@ export class Optimizer {
     this.paramGroups.push(group);
   }
 
+  // A pattern that reads `lr` would be taken to run this getter: steps read their group's members.
   /** The learning rate of the first group; setting it sets that of all. */
   get lr() {
     return this.paramGroups[0].lr;
@@ -228,8 +229,8 @@ export class SGD extends Optimizer {
     return s;
   }
   update(tensors, g, step) {
-    const { lr, momentum, dampening, weightDecay, nesterov } = g;
-    callNone("sgdStep", tensors, [lr, momentum, dampening, weightDecay, nesterov ? 1 : 0, step === 1 ? 1 : 0]);
+    const numbers = [g.lr, g.momentum, g.dampening, g.weightDecay, g.nesterov ? 1 : 0, step === 1 ? 1 : 0];
+    callNone("sgdStep", tensors, numbers);
   }
 }
 
@@ -248,8 +249,9 @@ class AdamBase extends Optimizer {
   tensorsOf(s) {
     return [s.expAvg, s.expAvgSq];
   }
-  update(tensors, { lr, betas, eps, weightDecay }, step) {
-    callNone("adamStep", tensors, [lr, betas[0], betas[1], eps, weightDecay, this.#decoupled ? 1 : 0, step]);
+  update(tensors, g, step) {
+    const numbers = [g.lr, g.betas[0], g.betas[1], g.eps, g.weightDecay, this.#decoupled ? 1 : 0, step];
+    callNone("adamStep", tensors, numbers);
   }
 }
 
@@ -298,8 +300,9 @@ export class RMSprop extends Optimizer {
     if (group.momentum !== 0) out.push(s.momentumBuffer);
     return out;
   }
-  update(tensors, { lr, alpha, eps, weightDecay, momentum, centered }) {
-    callNone("rmspropStep", tensors, [lr, alpha, eps, weightDecay, momentum, centered ? 1 : 0]);
+  update(tensors, g) {
+    const numbers = [g.lr, g.alpha, g.eps, g.weightDecay, g.momentum, g.centered ? 1 : 0];
+    callNone("rmspropStep", tensors, numbers);
   }
 }
 
@@ -317,8 +320,8 @@ export class Adagrad extends Optimizer {
   tensorsOf(s) {
     return [s.sum];
   }
-  update(tensors, { lr, lrDecay, weightDecay, eps }, step) {
-    callNone("adagradStep", tensors, [lr / (1 + (step - 1) * lrDecay), eps, weightDecay]);
+  update(tensors, g, step) {
+    callNone("adagradStep", tensors, [g.lr / (1 + (step - 1) * g.lrDecay), g.eps, g.weightDecay]);
   }
 }
 
@@ -336,8 +339,8 @@ export class Lion extends Optimizer {
   tensorsOf(s) {
     return [s.expAvg];
   }
-  update(tensors, { lr, betas, weightDecay }) {
-    callNone("lionStep", tensors, [lr, betas[0], betas[1], weightDecay]);
+  update(tensors, g) {
+    callNone("lionStep", tensors, [g.lr, g.betas[0], g.betas[1], g.weightDecay]);
   }
 }
 
