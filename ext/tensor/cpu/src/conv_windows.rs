@@ -13,7 +13,6 @@ use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
 use crate::threads::Threads;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Numbers of a strip that stay in the first caches.
 const STRIP: usize = 1 << 15;
@@ -131,19 +130,14 @@ pub unsafe fn forward<T: Number>(
     let (near, width) = (g.near_rows(), g.padded_width());
     let blocks = g.out[0].div_ceil(near);
     let offsets = g.offsets(near);
-    let failed = AtomicBool::new(false);
     let grain = (1usize << 18) / (near * width * k * og).max(1);
-    threads.split(g.n * g.groups * blocks, grain, |tasks| {
+    threads.try_split(g.n * g.groups * blocks, grain, |tasks| {
         let numbers = g.c / g.groups * g.strip_height(near) * width;
         let most = (near * width).next_multiple_of(panel::<T>());
         // Whole panels reach behind the last window, for results that are dropped.
         let behind = panel::<T>() + SLACK;
-        let (Ok(strip), Ok(made)) =
-            (Scratch::new::<T>(numbers + behind), Scratch::new::<T>(og * most))
-        else {
-            failed.store(true, Relaxed);
-            return;
-        };
+        let strip = Scratch::new::<T>(numbers + behind)?;
+        let made = Scratch::new::<T>(og * most)?;
         // SAFETY: the scratch has room for both.
         unsafe { strip.as_ptr::<T>().add(numbers).write_bytes(0, behind) };
         for task in tasks {
@@ -182,8 +176,8 @@ pub unsafe fn forward<T: Number>(
                 bias: bias.map(|b| b.get().wrapping_add(group * og).cast_const()),
             });
         }
-    });
-    if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
+        Ok(())
+    })
 }
 
 /// The gradient by the images; false where the geometry has none of this kind.

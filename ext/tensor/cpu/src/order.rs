@@ -11,7 +11,6 @@ use crate::threads::Threads;
 use half::{bf16, f16};
 use mlrun_tensor_core::DType;
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Elements that are worth another thread.
 const GRAIN: usize = 1 << 12;
@@ -145,12 +144,8 @@ fn run<T: Sortable, P: Packed>(threads: &Threads, lines: &Lines) -> Result<(), N
         SyncPtr(values.ptr.cast::<T>()),
         SyncPtr(src.ptr.cast::<T>()),
     );
-    let failed = AtomicBool::new(false);
-    threads.split(walk.len(), (GRAIN / n.max(1)).max(1), |range| {
-        let Ok(scratch) = Scratch::new::<P>(n) else {
-            failed.store(true, Relaxed);
-            return;
-        };
+    let done = threads.try_split(walk.len(), (GRAIN / n.max(1)).max(1), |range| {
+        let scratch = Scratch::new::<P>(n)?;
         walk.runs(range, |at, count| {
             for j in 0..count as isize {
                 let [a, b, c]: [isize; 3] =
@@ -173,11 +168,9 @@ fn run<T: Sortable, P: Packed>(threads: &Threads, lines: &Lines) -> Result<(), N
                 }
             }
         });
+        Ok(())
     });
-    if failed.into_inner() {
-        return Err(NoScratch { bytes: n.saturating_mul(size_of::<P>()) });
-    }
-    Ok(())
+    done.map_err(|_| NoScratch { bytes: n.saturating_mul(size_of::<P>()) })
 }
 
 /// The `k` smallest keys, in order.

@@ -12,7 +12,6 @@ use crate::threads::Threads;
 use mlrun_tensor_core::DType;
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const GRAIN: usize = 1 << 13;
 
@@ -106,13 +105,9 @@ fn run<T: Float>(
         });
         return Ok(());
     }
-    let failed = AtomicBool::new(false);
-    threads.split(job.walk.len(), grain, |range| {
-        if job.gathered(range).is_err() {
-            failed.store(true, Relaxed);
-        }
-    });
-    if failed.load(Relaxed) { Err(NoScratch { bytes: 2 * n * size_of::<T>() }) } else { Ok(()) }
+    threads
+        .try_split(job.walk.len(), grain, |range| job.gathered(range))
+        .map_err(|_| NoScratch { bytes: 2 * n * size_of::<T>() })
 }
 
 /// One call: the walk goes over the other dimensions, operand 0 is the output.

@@ -171,6 +171,25 @@ impl Threads {
         if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
     }
 
+    /// As [`Threads::split`], for parts that may run out of working memory.
+    ///
+    /// # Errors
+    /// If any of them did.
+    pub fn try_split(
+        &self,
+        len: usize,
+        grain: usize,
+        f: impl Fn(Range<usize>) -> Result<(), NoScratch> + Sync,
+    ) -> Result<(), NoScratch> {
+        let failed = AtomicBool::new(false);
+        self.split(len, grain, |range| {
+            if f(range).is_err() {
+                failed.store(true, Relaxed);
+            }
+        });
+        if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
+    }
+
     /// As [`Threads::run`]. Without `wake` only workers help that look for work just now: waking
     /// one costs its caller about 6 us, more than a short job can win.
     pub fn run_hinted(&self, chunks: usize, wake: bool, f: &(dyn Fn(usize) + Sync)) {
