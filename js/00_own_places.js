@@ -211,3 +211,9 @@ export function list(v) {
   if (!counted(v)) return v;
   return spread(v) === v && !Stamp.isShared(v) ? lit([...v]) : v;
 }
+
+/** `{ ...v }`: what is counted has data properties only, so that copying them shows it to nobody. */
+export const parts = (v) => (counted(v) && isContainer(v) ? v : share(v));
+
+/** The same, where code runs before the literal is stamped: a copy holds what is in `v` until then. */
+export const copy = (v) => (counted(v) && isContainer(v) ? lit({ ...v }) : share(v));

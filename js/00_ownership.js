@@ -7,7 +7,7 @@ export {
   adopt, again, bare, borrowed, configure, drop, give, given, hold, leave, lend, lit, lose, put, share, took,
 } from "ext:mlrun_tensor/00_own_counts.js";
 export {
-  arg, birth, dflt, field, first, fresh, list, made, parent, shareAll, spread, store, swap, tested,
+  arg, birth, copy, dflt, field, first, fresh, list, made, parent, parts, shareAll, spread, store, swap, tested,
 } from "ext:mlrun_tensor/00_own_places.js";
 export {
   askGen, askGenFetched, claim, done, drive, enter, fnGen, ownGen, pass, resume, resumed, ticket, ticketFor,

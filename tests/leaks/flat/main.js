@@ -65,6 +65,13 @@ flat("autograd.grad", () => {
   const [g] = autograd.grad(x.matmul(w).tanh().sum(), [w]);
   sink += g.sum().item();
 });
+let state = { w: w0.clone(), seen: [] };
+flat("state that is copied and changed", () => {
+  const next = { ...state, w: state.w.sub(x.mean()), seen: [...state.seen, x.sum()].slice(-2) };
+  const { w, ...others } = { ...next, extra: y.neg() };
+  state = next;
+  sink += w.sum().item() + others.extra.mean().item() + { ...others }.seen.length;
+});
 let w = w0.clone();
 flat("descent by valueAndGrad", () => {
   const [loss, g] = valueAndGrad((p) => x.matmul(p).square().mean())(w);

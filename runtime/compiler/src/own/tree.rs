@@ -267,6 +267,7 @@ pub(crate) enum Kind {
     Literal {
         items: Vec<Argument>,
         countable: bool,
+        object: bool,
     },
     /// A class: its parent and computed keys.
     Class(Vec<Expr>),
@@ -475,7 +476,7 @@ impl Expr {
             Kind::Paren(inner) => inner.is_plain(vars),
             Kind::Sequence(list) => list.last().is_none_or(|e| e.is_plain(vars)),
             // An empty one is made to be filled.
-            Kind::Literal { items, countable } => {
+            Kind::Literal { items, countable, .. } => {
                 !(*countable && items.is_empty())
                     && items.iter().all(|i| !i.spread && i.value.is_plain(vars))
             }
@@ -502,7 +503,7 @@ impl Expr {
             Kind::Read(sym) => !vars[*sym].unclaimed && self.is_plain(vars),
             Kind::Paren(inner) => inner.is_bare(vars),
             Kind::Sequence(list) => list.last().is_none_or(|e| e.is_bare(vars)),
-            Kind::Literal { items, countable } => {
+            Kind::Literal { items, countable, .. } => {
                 !(*countable && items.is_empty()) && items.iter().all(|i| i.value.is_bare(vars))
             }
             Kind::Conditional(parts) => parts[1].is_bare(vars) && parts[2].is_bare(vars),
@@ -516,7 +517,7 @@ impl Expr {
     pub fn is_empty_literal(&self) -> bool {
         match &self.kind {
             Kind::Paren(inner) => inner.is_empty_literal(),
-            Kind::Literal { items, countable } => *countable && items.is_empty(),
+            Kind::Literal { items, countable, .. } => *countable && items.is_empty(),
             _ => false,
         }
     }
@@ -602,6 +603,18 @@ impl Target {
 }
 
 impl Expr {
+    /// Evaluating it runs no code of the program, not even a getter or a conversion.
+    pub fn runs_no_code(&self) -> bool {
+        match &self.kind {
+            Kind::Plain | Kind::Read(_) | Kind::This | Kind::Function(_) => true,
+            Kind::Paren(inner) => inner.runs_no_code(),
+            Kind::Literal { items, countable, .. } => {
+                *countable && items.iter().all(|i| !i.spread && i.value.runs_no_code())
+            }
+            _ => false,
+        }
+    }
+
     /// Evaluating it can run code of the program or change variables.
     pub fn has_effects(&self) -> bool {
         let mut found = matches!(

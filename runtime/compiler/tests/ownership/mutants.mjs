@@ -61,5 +61,7 @@ export const mutants = {
   "a getter's borrowed result is not retained": { runtime: [["    unclaimable();\n    retain(v);\n  }\n  return v;\n}\n\n/** The getter", "    unclaimable();\n  }\n  return v;\n}\n\n/** The getter"]] },
   "a foreign test of instances gets what is counted": { runtime: [["  share(v);\n  return c;", "  return c;"]] },
   "a replaced iterator of iterators is not noticed": { runtime: [["iterated(array) &&\n  !hasOwn(iteratorPrototype, iteratorKey)", "iterated(array) || iterated(array) &&\n  !hasOwn(iteratorPrototype, iteratorKey)"]] },
+  "a list spread into a literal is not held": { emitted: [[/\.\.\.(\$\d+) = \$own\.list\(/g, "...$1 = $own.spread("]] },
+  "an object spread into a literal is not held": { emitted: [[/\$own\.copy\(/g, "$own.parts("]] },
   "any generator is driven": { runtime: [["if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {", "if (untouched(v) !== undefined) {"]] },
 };

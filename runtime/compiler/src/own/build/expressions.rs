@@ -67,7 +67,7 @@ impl<'a> Builder<'a> {
                     }
                 }
                 items.extend(self.unknown_item(a.span.end));
-                Kind::Literal { items, countable: true }
+                Kind::Literal { items, countable: true, object: false }
             }
             Expression::ObjectExpression(o) => self.object(o),
             Expression::UnaryExpression(u) => self.unary(u),
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
             items.push(tree::Argument { spread, value });
         }
         items.extend(self.unknown_item(o.span.end));
-        Kind::Literal { items, countable }
+        Kind::Literal { items, countable, object: true }
     }
 
     /// One more element, of no text, that may be anything: it makes a literal counted.

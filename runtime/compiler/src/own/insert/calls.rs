@@ -269,6 +269,11 @@ impl<'t> Inserter<'t> {
 
     /// `...xs`: elements are held by a list of their own.
     pub(super) fn spread_argument(&mut self, e: &'t Expr) -> Operand {
+        self.spread_copy(e, "list")
+    }
+
+    /// A spread whose values a copy of its own holds until `pending` is flushed.
+    fn spread_copy(&mut self, e: &'t Expr, copy: &str) -> Operand {
         if e.is_plain(&self.tree.vars) {
             self.value(e);
             return Operand::default();
@@ -276,9 +281,20 @@ impl<'t> Inserter<'t> {
         let n = self.next();
         let list = self.temp();
         let _ = self.held(e);
-        let pre = format!("{} = {}(", list.name, self.own("list"));
+        let pre = format!("{} = {}(", list.name, self.own(copy));
         self.wrap(n, e.span, &pre, ")");
         Operand { text: Some(list.name), check: true, slot: None }
+    }
+
+    /// `...v` in a literal. `kept`: code runs before the literal has counted what it got.
+    pub(super) fn spread_item(&mut self, e: &'t Expr, object: bool, kept: bool) {
+        match (object, kept) {
+            (_, true) => {
+                let _ = self.spread_copy(e, if object { "copy" } else { "list" });
+            }
+            (true, false) => self.spread_source(e, "parts"),
+            (false, false) => self.iterated(e),
+        }
     }
 
     /// Slots of variables that closures among the operands capture, if those are confined only

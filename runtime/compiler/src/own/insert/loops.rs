@@ -64,6 +64,11 @@ impl<'t> Inserter<'t> {
 
     /// A value that goes through the iterator protocol, held until `pending` is flushed.
     pub(super) fn iterated(&mut self, e: &'t Expr) {
+        self.spread_source(e, "spread");
+    }
+
+    /// What others see of it, `question` decides.
+    pub(super) fn spread_source(&mut self, e: &'t Expr, question: &str) {
         if e.is_plain(&self.tree.vars) {
             return self.value(e);
         }
@@ -72,7 +77,7 @@ impl<'t> Inserter<'t> {
             Kind::Read(sym) if self.is_slot(*sym) => self.held_in_temp(e),
             _ => self.held(e),
         };
-        let pre = format!("{}(", self.own("spread"));
+        let pre = format!("{}(", self.own(question));
         self.wrap(n, e.span, &pre, ")");
     }
 

@@ -45,11 +45,11 @@ impl<'t> Inserter<'t> {
                     }
                     let into = Slot { name: name.clone(), fresh };
                     match &value.kind {
-                        Kind::Literal { items, countable: true }
+                        Kind::Literal { items, countable: true, object }
                             if var.filled && value.is_plain(&self.tree.vars) =>
                         {
                             let n = self.next();
-                            self.literal(items);
+                            self.literal(items, *object);
                             self.take(n, value, &into, "lit", "");
                         }
                         _ => self.own_into(value, &into),
@@ -61,9 +61,9 @@ impl<'t> Inserter<'t> {
                     }
                 }
                 Mode::Kept { .. } => match &value.kind {
-                    Kind::Literal { items, countable: true } if self.var(*sym).filled => {
+                    Kind::Literal { items, countable: true, object } if self.var(*sym).filled => {
                         let n = self.next();
-                        self.literal(items);
+                        self.literal(items, *object);
                         self.wrap(n, value.span, &format!("{}(", self.own("lit")), ")");
                     }
                     _ => self.keep(value),

@@ -246,10 +246,10 @@ impl<'t> Inserter<'t> {
                 let token = self.promise_of(inner).unwrap_or_default();
                 self.claim(n, e, slot, &token, "");
             }
-            Kind::Literal { items, countable: true } if !e.is_plain(&self.tree.vars) => {
+            Kind::Literal { items, countable: true, object } if !e.is_plain(&self.tree.vars) => {
                 let n = self.next();
                 let mark = self.mark();
-                self.literal(items);
+                self.literal(items, *object);
                 let drops = self.flush(mark, slot);
                 self.take(n, e, slot, "lit", &drops);
             }
@@ -390,10 +390,12 @@ impl<'t> Inserter<'t> {
     }
 
     /// Elements of a counted literal.
-    pub(super) fn literal(&mut self, items: &'t [Argument]) {
-        for item in items {
+    pub(super) fn literal(&mut self, items: &'t [Argument], object: bool) {
+        for (i, item) in items.iter().enumerate() {
             if item.spread {
-                self.iterated(&item.value);
+                // What runs later could take out of it what the literal has copied.
+                let kept = items[i + 1..].iter().any(|i| i.spread || !i.value.runs_no_code());
+                self.spread_item(&item.value, object, kept);
             } else if let Kind::Paren(inner) = &item.value.kind
                 && inner.span == item.value.span
             {
@@ -486,9 +488,9 @@ impl<'t> Inserter<'t> {
                 let _ = self.held_in_temp(e);
                 self.wrap(n, e.span, &lend, ")");
             }
-            Kind::Literal { items, countable: true } => {
+            Kind::Literal { items, countable: true, object } => {
                 let n = self.next();
-                self.literal(items);
+                self.literal(items, *object);
                 let lit = self.own("lit");
                 if done {
                     let done = self.own("done");
@@ -541,9 +543,9 @@ impl<'t> Inserter<'t> {
                 self.value(e);
             }
             Kind::Construct(call) => self.construct(e, call, Result_::Kept),
-            Kind::Literal { items, countable: true } => {
+            Kind::Literal { items, countable: true, object } => {
                 let n = self.next();
-                self.literal(items);
+                self.literal(items, *object);
                 let pre = format!("{}(", self.own("lit"));
                 self.wrap(n, e.span, &pre, ")");
             }

@@ -8,3 +8,4 @@ export function use(x, o) {
   list.push(x.neg());
   return list[0];
 }
+export const update = (state, g) => ({ ...state, w: state.w.sub(g), all: [...state.all, g] });

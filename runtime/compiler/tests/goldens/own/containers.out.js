@@ -8,5 +8,6 @@ export function use(x, o) {let $0list, $0p, $0rest, $0up, $1, $2, $d1, $1_, $2_;
   $own.ignore($own.call($1_ = list.push, list, $own.askOn($1_, ($2 = $own.own($own.call($own.fnOn($2_ = x.neg, "x.neg", x), x), $2_)), "list.push", list)), $1_);;$2 = $own.drop($2);
   return $own.lend(($2 = $own.hold(list[0]), $0list = $own.drop($0list), $2));
 }finally{$own.drop($0list);$own.drop($0p);$own.drop($0rest);$own.drop($0up);$own.drop($1);$own.drop($2);}/*$own*/}
+export const update = (state, g) => {let $1, $2, $3, $4, $5, $1_;try{return ($own.give($own.lit({ ...$1 = $own.copy(state), w: ($2 = $own.own($own.call($1_ = ($3 = $own.hold(state.w)).sub, $3, $own.askLast($1_, g, 1, "state.w.sub", $3)), $1_), $3 = $own.drop($3), $2), all: ($4 = $own.lit([...$own.spread(($5 = $own.hold(state.all))), g]), $5 = $own.drop($5), $4) })))}finally{$own.drop($1);$own.drop($2);$own.drop($3);$own.drop($4);$own.drop($5);}/*$own*/};
 
 import * as $own from "ext:mlrun/ownership.js";
