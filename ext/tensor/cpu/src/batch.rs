@@ -7,7 +7,7 @@
 
 use crate::dense::Number;
 use crate::isa::{Isa, Kernel, dispatch};
-use crate::norm::{SumGrad, SumOf};
+use crate::norm::{Backward, Forward, SumGrad, SumOf};
 use crate::simd::Fits;
 use crate::threads::Threads;
 
@@ -34,21 +34,6 @@ impl Planes {
         threads.split(self.channels, grain, |channels| channels.for_each(&f));
     }
 }
-
-/// Addresses of a forward pass; all but x and y have one number per channel.
-#[derive(Clone, Copy, Debug)]
-pub struct Forward<T> {
-    pub x: *const T,
-    pub weight: Option<*const T>,
-    pub bias: Option<*const T>,
-    pub y: *mut T,
-    pub mean: *mut T,
-    pub rstd: *mut T,
-    pub eps: f64,
-}
-
-// SAFETY: plain addresses; tasks write disjoint channels.
-unsafe impl<T> Sync for Forward<T> {}
 
 struct ForwardChannel<T> {
     p: Planes,
@@ -90,27 +75,12 @@ impl<T: Number + Fits> Kernel for ForwardChannel<T> {
 /// Normalises channels.
 ///
 /// # Safety
-/// The addresses cover the planes or channels; outputs overlap no input.
+/// The addresses cover the planes of x, y and their gradients, and have one number per channel for
+/// all else; outputs overlap no input.
 pub unsafe fn forward<T: Number + Fits>(threads: &Threads, p: Planes, f: Forward<T>) {
     let f = &f;
     p.each(threads, |c| dispatch(ForwardChannel { p, f: *f, c }));
 }
-
-/// Addresses of a backward pass; `gx`, `gw` and `gb` are written.
-#[derive(Clone, Copy, Debug)]
-pub struct Backward<T> {
-    pub g: *const T,
-    pub x: *const T,
-    pub weight: Option<*const T>,
-    pub mean: *const T,
-    pub rstd: *const T,
-    pub gx: Option<*mut T>,
-    pub gw: Option<*mut T>,
-    pub gb: Option<*mut T>,
-}
-
-// SAFETY: plain addresses; tasks write disjoint channels.
-unsafe impl<T> Sync for Backward<T> {}
 
 struct BackwardChannel<T> {
     p: Planes,

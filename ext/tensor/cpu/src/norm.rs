@@ -27,7 +27,8 @@ pub struct Rows {
     pub centered: bool,
 }
 
-/// Addresses of a forward pass; `mean` and `rstd` have one number per row, weight and bias `n`.
+/// Addresses of a forward pass. Of rows, `mean` and `rstd` have one number per row, weight and bias
+/// `n`; of channels (`batch`), all four have one per channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward<T> {
     pub x: *const T,
@@ -39,7 +40,7 @@ pub struct Forward<T> {
     pub eps: f64,
 }
 
-// SAFETY: plain addresses; tasks write disjoint rows.
+// SAFETY: plain addresses; tasks write disjoint rows or channels.
 unsafe impl<T> Sync for Forward<T> {}
 
 struct ForwardRow<T> {
@@ -230,7 +231,7 @@ pub unsafe fn forward<T: Number + Fits>(threads: &Threads, rows: Rows, f: Forwar
     });
 }
 
-/// Addresses of a backward pass; `gx`, `gw` and `gb` are written.
+/// Addresses of a backward pass, as [`Forward`]; `gx`, `gw` and `gb` are written.
 #[derive(Clone, Copy, Debug)]
 pub struct Backward<T> {
     pub g: *const T,
@@ -243,7 +244,7 @@ pub struct Backward<T> {
     pub gb: Option<*mut T>,
 }
 
-// SAFETY: plain addresses; tasks write disjoint rows and places.
+// SAFETY: plain addresses; tasks write disjoint rows and places, or channels.
 unsafe impl<T> Sync for Backward<T> {}
 
 /// A group of rows: their `gx`, and their share of `gw` and `gb` where these are wanted.

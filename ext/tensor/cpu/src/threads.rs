@@ -55,6 +55,27 @@ struct Worker {
     handle: Option<JoinHandle<()>>,
 }
 
+/// Whether tasks ran out of working memory, and the most bytes that one of them did not get.
+#[derive(Default)]
+struct Missing {
+    failed: AtomicBool,
+    bytes: AtomicUsize,
+}
+
+impl Missing {
+    fn note(&self, result: Result<(), NoScratch>) {
+        if let Err(NoScratch { bytes }) = result {
+            self.bytes.fetch_max(bytes, Relaxed);
+            self.failed.store(true, Relaxed);
+        }
+    }
+
+    fn outcome(self) -> Result<(), NoScratch> {
+        let bytes = self.bytes.into_inner();
+        if self.failed.into_inner() { Err(NoScratch { bytes }) } else { Ok(()) }
+    }
+}
+
 /// A pool of `count() - 1` workers beside the calling thread.
 pub struct Threads {
     shared: Arc<Shared>,
@@ -150,10 +171,24 @@ impl Threads {
         self.run_hinted(chunks, true, f);
     }
 
+    /// As [`Threads::run`], for tasks that may run out of working memory.
+    ///
+    /// # Errors
+    /// If any of them did.
+    pub fn try_each(
+        &self,
+        count: usize,
+        f: impl Fn(usize) -> Result<(), NoScratch> + Sync,
+    ) -> Result<(), NoScratch> {
+        let missing = Missing::default();
+        self.run(count, &|i| missing.note(f(i)));
+        missing.outcome()
+    }
+
     /// Runs tasks on the pool, or one after the other with the pool for each where they are few.
     ///
     /// # Errors
-    /// If working memory ran out in any of them.
+    /// As [`Threads::try_each`].
     pub fn try_run(
         &self,
         count: usize,
@@ -162,32 +197,22 @@ impl Threads {
         if count < self.count() || self.count() == 1 {
             return (0..count).try_for_each(|i| f(i, self));
         }
-        let failed = AtomicBool::new(false);
-        self.run(count, &|i| {
-            if f(i, Threads::alone()).is_err() {
-                failed.store(true, Relaxed);
-            }
-        });
-        if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
+        self.try_each(count, |i| f(i, Threads::alone()))
     }
 
     /// As [`Threads::split`], for parts that may run out of working memory.
     ///
     /// # Errors
-    /// If any of them did.
+    /// As [`Threads::try_each`].
     pub fn try_split(
         &self,
         len: usize,
         grain: usize,
         f: impl Fn(Range<usize>) -> Result<(), NoScratch> + Sync,
     ) -> Result<(), NoScratch> {
-        let failed = AtomicBool::new(false);
-        self.split(len, grain, |range| {
-            if f(range).is_err() {
-                failed.store(true, Relaxed);
-            }
-        });
-        if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
+        let missing = Missing::default();
+        self.split(len, grain, |range| missing.note(f(range)));
+        missing.outcome()
     }
 
     /// As [`Threads::run`]. Without `wake` only workers help that look for work just now: waking

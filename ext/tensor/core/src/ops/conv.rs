@@ -11,6 +11,7 @@ use crate::layout::{Dims, checked_numel, show};
 use crate::ops::movement::slice_attrs;
 use crate::ops::norm::float_dtype;
 use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, Rule, arg, attr, input, opt};
+use crate::tape::VjpCx;
 use crate::tensor::Tensor;
 use smallvec::{SmallVec, smallvec};
 
@@ -102,30 +103,44 @@ pub const CONVOLVE: OpDef = OpDef::new(
 .tolerance(1e-5)
 .vjp(
     |cx| {
-        let e = cx.engine;
-        let g = cx.grad()?;
-        let mut out: Grads = smallvec![None, None, None];
-        if cx.wants(0) {
-            out[0] =
-                Some(sized(e, Op::ConvolveInput, &g, &cx.input(1)?, cx.attrs, &cx.meta(0)?.shape)?);
-        }
-        if cx.wants(1) {
-            out[1] = Some(sized(
-                e,
-                Op::ConvolveWeight,
-                &g,
-                &cx.input(0)?,
-                cx.attrs,
-                &cx.meta(1)?.shape,
-            )?);
-        }
-        if cx.wants(2) {
-            out[2] = Some(e.sum_dims(&g, &[0, 2, 3], false)?);
-        }
+        let mut out = product_vjp(cx, [Part::Input, Part::Weight], Part::Output)?;
+        let bias = || cx.engine.sum_dims(&cx.grad()?, &[0, 2, 3], false);
+        out.push(cx.wants(2).then(bias).transpose()?);
         Ok(out)
     },
     &[input(1), input(0), 0],
 );
+
+/// What the three kernels are made of: each gives one of these of the other two.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Input,
+    Weight,
+    Output,
+}
+
+/// The derivative of a kernel that gives `result` of `args`: the cotangent stands for the result,
+/// and the kernel that gives an argument takes it and the other one.
+fn product_vjp(cx: &VjpCx, args: [Part; 2], result: Part) -> Result<Grads> {
+    let c = cx.grad()?;
+    let by = |i: usize| -> Result<Tensor> {
+        let other = cx.input(1 - i)?;
+        let of = |part: Part| if part == result { &c } else { &other };
+        let like = &cx.meta(i)?.shape;
+        match args[i] {
+            Part::Output => plain(cx.engine, of(Part::Input), of(Part::Weight), cx.attrs, like),
+            Part::Input => {
+                let (g, w) = (of(Part::Output), of(Part::Weight));
+                sized(cx.engine, Op::ConvolveInput, g, w, cx.attrs, like)
+            }
+            Part::Weight => {
+                let (g, x) = (of(Part::Output), of(Part::Input));
+                sized(cx.engine, Op::ConvolveWeight, g, x, cx.attrs, like)
+            }
+        }
+    };
+    [0, 1].into_iter().map(|i| cx.wants(i).then(|| by(i)).transpose()).collect()
+}
 
 /// One of the two gradient kernels; `like` ends with the spatial extents of its result.
 fn sized(
@@ -172,28 +187,7 @@ pub const CONVOLVE_INPUT: OpDef = OpDef::new(
 .attrs(SIZED)
 .doc("The gradient of a convolution by its input; the transposed convolution.")
 .tolerance(1e-5)
-.vjp(
-    |cx| {
-        let e = cx.engine;
-        let c = cx.grad()?;
-        Ok(smallvec![
-            cx.wants(0)
-                .then(|| plain(e, &c, &cx.input(1)?, cx.attrs, &cx.meta(0)?.shape))
-                .transpose()?,
-            cx.wants(1)
-                .then(|| sized(
-                    e,
-                    Op::ConvolveWeight,
-                    &cx.input(0)?,
-                    &c,
-                    cx.attrs,
-                    &cx.meta(1)?.shape
-                ))
-                .transpose()?
-        ])
-    },
-    &[input(1), input(0)],
-);
+.vjp(|cx| product_vjp(cx, [Part::Output, Part::Weight], Part::Input), &[input(1), input(0)]);
 
 /// Kernel: `[n, o, oh, ow]` and the convolution's input to its weight `[o, c / groups, kh, kw]`;
 /// `size` holds kh and kw.
@@ -210,28 +204,7 @@ pub const CONVOLVE_WEIGHT: OpDef = OpDef::new(
 .attrs(SIZED)
 .doc("The gradient of a convolution by its weight.")
 .tolerance(1e-5)
-.vjp(
-    |cx| {
-        let e = cx.engine;
-        let c = cx.grad()?;
-        Ok(smallvec![
-            cx.wants(0)
-                .then(|| plain(e, &cx.input(1)?, &c, cx.attrs, &cx.meta(0)?.shape))
-                .transpose()?,
-            cx.wants(1)
-                .then(|| sized(
-                    e,
-                    Op::ConvolveInput,
-                    &cx.input(0)?,
-                    &c,
-                    cx.attrs,
-                    &cx.meta(1)?.shape
-                ))
-                .transpose()?
-        ])
-    },
-    &[input(1), input(0)],
-);
+.vjp(|cx| product_vjp(cx, [Part::Output, Part::Input], Part::Weight), &[input(1), input(0)]);
 
 const ARGS: &[crate::table::ArgDef] = &[arg("input"), arg("weight"), opt("bias")];
 /// `same` pads so that the output has the input's extents at stride 1.

@@ -10,7 +10,7 @@ use mlrun_tensor_core::backend::{Call, View};
 use mlrun_tensor_core::layout::{Layout, contiguous_strides};
 use mlrun_tensor_core::{DType, Error, Result};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::ops::Range;
 
 /// One operand: address, strides per batch dimension (0 where broadcast), matrix strides.
 struct Side {
@@ -119,31 +119,24 @@ fn products<T: Gemm>(
     let offsets_of = |offsets: [isize; 3], i: usize| {
         std::array::from_fn(|k| offsets[k] + i as isize * walk.inner_strides[k])
     };
+    let some = |range: Range<usize>, product: &dyn Fn([isize; 3]) -> Result<(), NoScratch>| {
+        let mut result = Ok(());
+        walk.runs(range, |offsets, n| {
+            for i in 0..n {
+                if result.is_ok() {
+                    result = product(offsets_of(offsets, i));
+                }
+            }
+        });
+        result
+    };
     // Many small products are shared out whole; large ones are split within.
     if count > 1 && threads.count() > 1 && (count >= 4 * threads.count() || work < 1 << 20) {
-        let failed = AtomicBool::new(false);
         let shared = SyncSides(&each, Threads::alone());
-        threads.split(count, ((1usize << 16) / work.max(1)).max(1), |range| {
-            walk.runs(range, |offsets, n| {
-                for i in 0..n {
-                    if shared.run(offsets_of(offsets, i)).is_err() {
-                        failed.store(true, Relaxed);
-                    }
-                }
-            });
-        });
-        let bytes = work.saturating_mul(size_of::<T>());
-        return if failed.load(Relaxed) { Err(NoScratch { bytes }) } else { Ok(()) };
+        let grain = ((1usize << 16) / work.max(1)).max(1);
+        return threads.try_split(count, grain, |range| some(range, &|o| shared.run(o)));
     }
-    let mut result = Ok(());
-    walk.runs(0..count, |offsets, n| {
-        for i in 0..n {
-            if result.is_ok() {
-                result = each(offsets_of(offsets, i), threads);
-            }
-        }
-    });
-    result
+    some(0..count, &|offsets| each(offsets, threads))
 }
 
 /// A product that tasks may call side by side.

@@ -173,7 +173,7 @@ fn batch_norm<T: Number + Fits>(t: &Threads, call: &Call) -> Result<()> {
     let (w, b) = (optional::<T>(t, call, 1)?, optional::<T>(t, call, 2)?);
     let (y, stats) = (dense_out::<T>(call, 0)?, dense_out::<T>(call, 1)?);
     let p = planes(&view(call, 0)?.layout.shape)?;
-    let f = batch::Forward {
+    let f = norm::Forward {
         x: x.ptr(),
         weight: w.as_ref().map(Dense::ptr),
         bias: b.as_ref().map(Dense::ptr),
@@ -197,7 +197,7 @@ fn batch_backward<T: Number + Fits>(t: &Threads, call: &Call) -> Result<()> {
     let p = planes(&view(call, 1)?.layout.shape)?;
     let outs = [dense_out::<T>(call, 0)?, dense_out::<T>(call, 1)?, dense_out::<T>(call, 2)?];
     let to = |i: usize| (want >> i & 1 == 1).then(|| outs[i].ptr());
-    let b = batch::Backward {
+    let b = norm::Backward {
         g: g.ptr(),
         x: x.ptr(),
         weight: w.as_ref().map(Dense::ptr),

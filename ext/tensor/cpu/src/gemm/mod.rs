@@ -22,7 +22,6 @@ use crate::threads::Threads;
 use micro::{Kernels, Tile};
 use pack::{SLACK, pack_panel};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Below this many multiply-adds one thread works alone: about 10 us.
 const SPLIT_WORK: usize = 1 << 19;

@@ -251,16 +251,12 @@ impl<T: Gemm> Job<T> {
         let row_parts = if count == 1 { 1 } else { tiles.min(4 * count) };
         let col_parts = (2 * count).div_ceil(row_parts).min(panels);
         let col_parts = if row_parts >= 2 * count || count == 1 { 1 } else { col_parts };
-        let failed = AtomicBool::new(false);
-        threads.run(row_parts * col_parts, &|task| {
+        threads.try_each(row_parts * col_parts, |task| {
             let rows = share(task / col_parts, row_parts, tiles, 1, tiles);
             let panels = share(task % col_parts, col_parts, panels, 1, panels);
             // SAFETY: passed on to the caller; each task has its own tiles.
-            if unsafe { self.tile_rows(kernels, block, rows, panels) }.is_err() {
-                failed.store(true, Relaxed);
-            }
-        });
-        if failed.load(Relaxed) { Err(NoScratch { bytes: 0 }) } else { Ok(()) }
+            unsafe { self.tile_rows(kernels, block, rows, panels) }
+        })
     }
 
     /// # Safety
