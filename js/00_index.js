@@ -1,21 +1,22 @@
-// t.index(...), einsum, and the ops that read or write where tensors say.
+// t.index(...), t.indexPut_(...), einsum, and the ops that read or write where tensors say.
 //
 // Specs and equations become numbers here; views, positions and products are one native call.
 
 import {
-  addMethods, call, callMany, describe, integer, isTensor, list, options, tensorArg,
+  addMethods, call, callMany, callNone, describe, integer, isTensor, list, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
+import { tensor } from "ext:mlrun_tensor/00_make.js";
 import { wrapDim } from "ext:mlrun_tensor/00_shape.js";
 
 // Kinds of specs; see ext/tensor/core/src/ops/advanced.rs.
 const WHOLE = 0, SLICE = 1, PICK = 2, NEW_DIM = 3, TENSOR = 4, GAP = 5;
 
 /** Start, length and step of "start:stop:step" in a dimension, bounds cut as in NumPy. */
-function parseSlice(spec, extent) {
+function parseSlice(op, spec, extent) {
   const match = /^\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?$/.exec(spec);
   const step = Number(match?.[3] ?? 1);
   if (match === null || step === 0) {
-    throw new RangeError(`index: cannot read "${spec}", expected "start:stop:step" with a step other than 0`);
+    throw new RangeError(`${op}: cannot read "${spec}", expected "start:stop:step" with a step other than 0`);
   }
   // Backwards the first element is the last one, and the end lies before the first.
   const least = step < 0 ? -1 : 0, most = step < 0 ? extent - 1 : extent;
@@ -28,11 +29,11 @@ function parseSlice(spec, extent) {
   return [start, Math.max(0, Math.ceil((stop - start) / step)), step];
 }
 
-/** The elements of a slice with a negative step, first to last; strides of views are positive. */
-function backwards(t, spec, dim) {
-  const [start, length, step] = parseSlice(spec, t.shape[dim]);
+/** The elements of a slice with a negative step, last to first; strides of views are positive. */
+function forwards(op, t, spec, dim) {
+  const [start, length, step] = parseSlice(op, spec, t.shape[dim]);
   const first = length === 0 ? 0 : start + (length - 1) * step;
-  return call("index", [t], list([...Array(dim).fill([WHOLE, 0, 0, 0]).flat(), SLICE, first, length, -step])).flip(dim);
+  return call("slice", [t], [dim, first, length, -step]);
 }
 
 const goesBack = (spec) => typeof spec === "string" && /:\s*-\s*\d+\s*$/.test(spec) && /:.*:/.test(spec);
@@ -43,32 +44,46 @@ function consumed(spec) {
   return isTensor(spec) && spec.dtype === "bool" ? spec.ndim : 1;
 }
 
-function encode(t, spec, dim, rest) {
+function encode(op, t, spec, dim, rest) {
   if (spec === null) return [NEW_DIM, 0, 0, 0];
   if (spec === "...") return rest === 0 ? [GAP, 0, 0, 0] : Array(rest).fill([WHOLE, 0, 0, 0]).flat();
-  if (typeof spec === "number") return [PICK, integer("index", "index", spec), 0, 0];
+  if (typeof spec === "number") return [PICK, integer(op, "index", spec), 0, 0];
   if (typeof spec === "string") {
-    const [start, length, step] = parseSlice(spec, t.shape[dim]);
+    const [start, length, step] = parseSlice(op, spec, t.shape[dim]);
     return start === 0 && step === 1 && length === t.shape[dim] ? [WHOLE, 0, 0, 0] : [SLICE, start, length, step];
   }
   return [TENSOR, 0, 0, 0];
 }
 
-function index(t, specs) {
+/** How many dimensions of a tensor of `ndim` an ellipsis stands for. */
+function checkSpecs(op, specs, ndim) {
   let taken = 0, ellipses = 0;
-  for (const spec of specs) {
+  for (let i = 0; i < specs.length; i++) {
+    const spec = specs[i];
     const known = spec === null || typeof spec === "number" || typeof spec === "string" || isTensor(spec);
     if (!known) {
-      throw new TypeError(`index: cannot index with ${describe(spec)}, expected a number, null, "...", "start:stop:step" or a tensor`);
+      throw new TypeError(`${op}: cannot index with ${describe(spec)}, expected a number, null, "...", "start:stop:step" or a tensor`);
     }
     taken += consumed(spec);
     if (spec === "...") ellipses++;
   }
-  if (ellipses > 1) throw new RangeError('index: "..." may stand once only');
-  if (taken > t.ndim) throw new RangeError(`index: got indices for ${taken} dimensions, expected at most ${t.ndim}`);
-  const codes = [], tensors = [], rest = t.ndim - taken;
+  if (ellipses > 1) throw new RangeError(`${op}: "..." may stand once only`);
+  if (taken > ndim) throw new RangeError(`${op}: got indices for ${taken} dimensions, expected at most ${ndim}`);
+  return ndim - taken;
+}
+
+/**
+ * What a native call gets for specs: the tensor and the tensors among them, four numbers for each
+ * spec, and the dimensions of the result along which it is read backwards.
+ */
+function encoded(op, t, given) {
+  const specs = [], tensors = [], codes = [], back = [];
+  // Read once: a getter among the elements could change what was checked.
+  for (let i = 0; i < given.length; i++) specs.push(given[i]);
+  const rest = checkSpecs(op, specs, t.ndim);
   let dim = 0;
-  for (let spec of specs) {
+  for (let i = 0; i < specs.length; i++) {
+    let spec = specs[i];
     if (isTensor(spec) && spec.dtype === "bool" && spec.ndim === 0) {
       // It takes no dimension: a new one, which is kept or emptied, stands for it.
       t = t.unsqueeze(dim++);
@@ -77,14 +92,65 @@ function index(t, specs) {
       continue;
     }
     if (goesBack(spec)) {
-      t = backwards(t, spec, dim);
+      t = forwards(op, t, spec, dim);
       spec = ":";
+      back.push(resultDims(specs, rest).indexOf(i));
     }
-    codes.push(...encode(t, spec, dim, rest));
+    codes.push(...encode(op, t, spec, dim, rest));
     dim += spec === "..." ? rest : consumed(spec);
     if (isTensor(spec)) tensors.push(spec);
   }
-  return call("index", [t, ...tensors], list(codes));
+  return { t, tensors, codes: list(codes), back, ndim: back.length === 0 ? 0 : resultDims(specs, rest).length };
+}
+
+/**
+ * Dimensions of `index(...specs)`, each by the number of the spec that it comes from; those of
+ * tensors are -1, and those that no spec names -2.
+ */
+function resultDims(specs, rest) {
+  const anyTensor = specs.some(isTensor), dims = [];
+  let width = 0, first = -1, last = -1, together = true;
+  for (let i = 0; i < specs.length; i++) {
+    const spec = specs[i];
+    if (isTensor(spec) || (anyTensor && typeof spec === "number")) {
+      if (isTensor(spec)) width = Math.max(width, spec.dtype === "bool" ? 1 : spec.ndim);
+      if (first < 0) first = dims.length;
+      else if (i !== last + 1) together = false;
+      last = i;
+    } else if (spec === "...") {
+      for (let k = 0; k < rest; k++) dims.push(i);
+    } else if (typeof spec !== "number") {
+      dims.push(i);
+    }
+  }
+  if (!specs.includes("...")) for (let k = 0; k < rest; k++) dims.push(-2);
+  if (first >= 0) dims.splice(together ? first : 0, 0, ...Array(width).fill(-1));
+  return dims;
+}
+
+function index(t, specs) {
+  const { t: from, tensors, codes, back } = encoded("index", t, specs);
+  const result = call("index", [from, ...tensors], codes);
+  return back.length === 0 ? result : result.flip(back);
+}
+
+/** A value that is written along dimensions `back` of `ndim` from the last element to the first. */
+function reversed(value, back, ndim) {
+  const dims = back.map((d) => d + value.ndim - ndim).filter((d) => d >= 0 && value.shape[d] > 1);
+  return dims.length === 0 ? value : value.flip(dims);
+}
+
+/** Writes `value` at what `specs` name of `t`, for the method `op`. */
+function put(op, t, specs, value, given) {
+  if (!Array.isArray(specs)) throw new TypeError(`${op}: specs must be an array, as index takes them one by one, got ${describe(specs)}`);
+  const { accumulate = false } = options(op, given, ["accumulate"]);
+  if (typeof value === "bigint") value = tensor(value);
+  else if (typeof value !== "number" && typeof value !== "boolean" && !isTensor(value)) {
+    throw new TypeError(`${op}: value must be a tensor or a number, got ${describe(value)}`);
+  }
+  const { t: to, tensors, codes, back, ndim } = encoded(op, t, specs);
+  if (back.length > 0 && isTensor(value)) value = reversed(value, back, ndim);
+  callNone(op, [to, value, ...tensors], [...codes, accumulate ? 1 : 0]);
 }
 
 const withSource = (name) => ({
@@ -119,6 +185,20 @@ addMethods({
   index(...specs) {
     return index(this, specs);
   },
+  /**
+   * `x[specs] = value`: writes at the elements that `index(...specs)` gives. The value is
+   * broadcast and converted; of equal positions the last one stays, with accumulate all are added.
+   */
+  indexPut_(specs, value, given) {
+    put("indexPut_", this, specs, value, given);
+    return this;
+  },
+  /** As indexPut_, into a copy. */
+  indexPut(specs, value, given) {
+    const copy = this.clone();
+    put("indexPut", copy, specs, value, given);
+    return copy;
+  },
   /** The function of this name, with this tensor as its first operand. */
   einsum(equation, ...others) {
     const operands = [this];
@@ -129,6 +209,7 @@ addMethods({
   indexSelect: withIndex("indexSelect"),
   scatterAdd: withSource("scatterAdd"),
   indexAdd: withSource("indexAdd"),
+  indexCopy: withSource("indexCopy"),
   /** A copy with `value` where the mask holds; the dtype stays. */
   maskedFill(mask, value) {
     if (value === undefined) throw new TypeError("maskedFill: value must be a number or a 0-d tensor, got undefined");

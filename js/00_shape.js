@@ -171,7 +171,7 @@ addMethods({
   },
   [Symbol.iterator]: function* () {
     if (this.ndim === 0) throw new TypeError("a 0-d tensor cannot be iterated");
-    for (let i = 0; i < this.shape[0]; i++) yield call("select", [this], [0, i]);
+    for (let i = 0; i < this.shape[0]; i++) yield call("unbind", [this], [0, i]);
   },
 });
 

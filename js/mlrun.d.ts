@@ -15,6 +15,8 @@ declare module "mlrun" {
   export type NestedArray = number | bigint | boolean | readonly NestedArray[];
   /** What an elementwise op takes beside a tensor; numbers do not change the tensor's dtype. */
   export type Operand = Tensor | number | bigint | boolean;
+  /** One of what `index` takes. */
+  export type IndexSpec = number | string | null | Tensor;
 
   export interface TensorOptions {
     dtype?: DType;
@@ -227,13 +229,25 @@ declare module "mlrun" {
      * integers (negative ones count from the end), boolean masks. A view where no index is a tensor
      * and no step negative. RangeError for positions outside and for a step of 0.
      */
-    index(...specs: (number | string | null | Tensor)[]): Tensor;
+    index(...specs: IndexSpec[]): Tensor;
+    /**
+     * `x[specs] = value` of PyTorch and NumPy: writes at the elements that `index(...specs)` gives,
+     * `x.indexPut_([0, "1:3"], 7)`, `x.indexPut_([mask], 0)`. The value is broadcast and takes this
+     * tensor's dtype. Of equal positions the last one stays; with `accumulate` all are added to what
+     * is there. In place, as `copy_`. RangeError for positions outside and where the value does not
+     * fit; TypeError where `specs` is no array.
+     */
+    indexPut_(specs: readonly IndexSpec[], value: Operand, options?: { accumulate?: boolean }): this;
+    /** As `indexPut_`, into a copy. */
+    indexPut(specs: readonly IndexSpec[], value: Operand, options?: { accumulate?: boolean }): Tensor;
     /** The function `einsum` with this tensor as its first operand. */
     einsum(equation: string, ...others: Tensor[]): Tensor;
     gather(dim: number, index: Tensor): Tensor;
     scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor;
     indexSelect(dim: number, index: Tensor): Tensor;
     indexAdd(dim: number, index: Tensor, source: Tensor): Tensor;
+    /** A copy with the rows of `dim` that `index` names replaced; of equal ones the last stays. */
+    indexCopy(dim: number, index: Tensor, source: Tensor): Tensor;
     /** As nn.functional's pad: `[left, right, top, bottom, ...]`. */
     pad(
       paddings: readonly number[],
@@ -248,8 +262,10 @@ declare module "mlrun" {
     /**
      * In place: the tensor's own elements change, its shape and dtype stay (TypeError where the
      * result has another dtype, RangeError where it has another shape). Recorded where a gradient
-     * is wanted; an Error there on a leaf that requires grad and on a view, and later where a
-     * gradient needs what was overwritten. Inside `noGrad` nothing of this is recorded.
+     * is wanted, on views too, whose base and other views take the change on; an Error there on a
+     * leaf that requires grad, on a view of one, on what `split`, `chunk`, `unbind` or a loop over a
+     * tensor gave, and on views that were taken inside `noGrad`; and later where a gradient needs
+     * what was overwritten. Inside `noGrad` nothing of this is recorded.
      */
     copy_(source: Tensor): this;
     fill_(value: Operand): this;

@@ -15,6 +15,7 @@ use crate::state::TensorState;
 pub fn op_tensor_requires_grad(state: &OpState, id: f64, on: bool) -> Result<(), TensorError> {
     const OP: &str = "requiresGrad_";
     let state = TensorState::of(state);
+    state.refresh(&[id])?;
     let mut heap = state.heap.borrow_mut();
     let t = heap.get_mut(HeapId::from_f64(id)).map_err(|e| e.in_op(OP))?;
     if on && !t.dtype.is_float() {
@@ -23,8 +24,8 @@ pub fn op_tensor_requires_grad(state: &OpState, id: f64, on: bool) -> Result<(),
             .into());
     }
     match (&t.edge, on) {
-        (Edge::None, true) => t.edge = Edge::Leaf(Rc::new(Leaf::default())),
-        (Edge::Leaf(_), false) => t.edge = Edge::None,
+        (Edge::None, true) => t.set_edge(Edge::Leaf(Rc::new(Leaf::default()))),
+        (Edge::Leaf(_), false) => t.set_edge(Edge::None),
         (Edge::Node(..), false) => {
             return Err(Error::autograd(
                 "only a leaf can stop requiring a gradient, this tensor was computed; use detach()",
@@ -43,7 +44,7 @@ pub fn op_tensor_grad(state: &OpState, id: f64) -> Result<f64, TensorError> {
     let state = TensorState::of(state);
     let grad = state.with_heap(&[id], |heap| {
         Ok(match &heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op("grad"))?.edge {
-            Edge::Leaf(leaf) => leaf.grad.borrow().clone(),
+            Edge::Leaf(leaf) => leaf.grad.borrow().as_ref().map(Tensor::alias),
             _ => None,
         })
     })?;
@@ -78,7 +79,7 @@ pub fn op_tensor_set_grad(state: &OpState, id: f64, value: f64) -> Result<(), Te
                 ))
                 .in_op("grad"));
             }
-            Some(g.clone())
+            Some(g.alias())
         };
         *leaf.grad.borrow_mut() = grad;
         Ok(())
@@ -311,7 +312,7 @@ pub fn op_tensor_record_custom(
     record_custom(&state.engine, custom, &all[..a], &all[b..], &mut made);
     let mut heap = state.heap.borrow_mut();
     for (id, t) in buffer[a..b].iter().zip(made) {
-        heap.get_mut(HeapId::from_f64(*id)).map_err(|e| e.in_op(OP))?.edge = t.edge;
+        heap.get_mut(HeapId::from_f64(*id)).map_err(|e| e.in_op(OP))?.set_custom_edge(t.edge);
     }
     Ok(())
 }

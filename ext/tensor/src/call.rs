@@ -6,7 +6,8 @@
 use deno_core::{OpState, op2};
 use mlrun_tensor_core::dtype::Scalar;
 use mlrun_tensor_core::heap::Releaser;
-use mlrun_tensor_core::table::ALIASES;
+use mlrun_tensor_core::table::{ALIASES, OF_MANY};
+use mlrun_tensor_core::tape::link_views;
 use mlrun_tensor_core::{Arg, Attrs, Engine, Error, Heap, HeapId, Op, Tensor, attr};
 use smallvec::SmallVec;
 
@@ -200,10 +201,12 @@ pub fn op_tensor_call(
         state.with_heap(&ids, |heap| {
             let args = read_args(heap, &raw[..pairs], name)?;
             let attrs = attr::decode(row.def().attrs, &raw[pairs..]).map_err(|e| e.in_op(name))?;
-            state
+            let mut outputs = state
                 .engine
                 .call(row, &args, &attrs)
-                .map_err(|e| if name == row.name() { e } else { e.of_op(name) })
+                .map_err(|e| if name == row.name() { e } else { e.of_op(name) })?;
+            link_views(&state.engine, &args, &mut outputs, OF_MANY.contains(&name));
+            Ok(outputs)
         })?
     };
     let n = outputs.len();
@@ -224,13 +227,12 @@ fn changed(heap: &Heap, dst: f64, row: Op) -> Result<&mlrun_tensor_core::Tensor,
 pub fn op_tensor_in_place(state: &OpState, op: u32, dst: f64, b: f64) -> Result<(), TensorError> {
     let state = TensorState::of(state);
     let row = row(op)?;
-    let change = state.with_heap(&[dst, b], |heap| {
+    state.with_heap(&[dst, b], |heap| {
         let t = changed(heap, dst, row)?;
         let b = heap.get(HeapId::from_f64(b)).map_err(|e| e.in_op(row.name()))?;
         let args = [Arg::Tensor(t), Arg::Tensor(b)];
         state.engine.call_in_place(row, t, &args, &Attrs::new())
-    })?;
-    state.rebase(dst, change)
+    })
 }
 
 #[op2(fast)]
@@ -242,12 +244,11 @@ pub fn op_tensor_in_place_scalar(
 ) -> Result<(), TensorError> {
     let state = TensorState::of(state);
     let row = row(op)?;
-    let change = state.with_heap(&[dst], |heap| {
+    state.with_heap(&[dst], |heap| {
         let t = changed(heap, dst, row)?;
         let args = [Arg::Tensor(t), Arg::Scalar(Scalar::from_number(b))];
         state.engine.call_in_place(row, t, &args, &Attrs::new())
-    })?;
-    state.rebase(dst, change)
+    })
 }
 
 /// Copies `src`, broadcast and converted, into `dst`'s bytes, for the `caller`-th of the
@@ -261,11 +262,10 @@ pub fn op_tensor_copy_into(
 ) -> Result<(), TensorError> {
     let name = ["copy_", "fill_", "zero_"].get(caller as usize).copied().unwrap_or("copy_");
     let state = TensorState::of(state);
-    let change = state.with_heap(&[dst, src], |heap| {
+    state.with_heap(&[dst, src], |heap| {
         let get = |id| heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op(name));
         state.engine.copy_into(get(dst)?, get(src)?).map_err(|e| e.of_op(name))
-    })?;
-    state.rebase(dst, change)
+    })
 }
 
 /// Names of the rows in table order, then the aliases, from which `js/` builds its numbers.

@@ -162,8 +162,7 @@ pub fn op_tensor_is_contiguous(state: &OpState, id: f64) -> Result<bool, TensorE
 pub fn op_tensor_alias(state: &OpState, id: f64) -> Result<f64, TensorError> {
     let state = TensorState::of(state);
     let t = state.with_heap(&[id], |heap| {
-        let t = heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op("view"))?;
-        Ok(Tensor { is_view: true, ..t.clone() })
+        heap.get(HeapId::from_f64(id)).map(Tensor::alias).map_err(|e| e.in_op("view"))
     })?;
     state.put(t)
 }

@@ -9,7 +9,7 @@ use deno_core::OpState;
 use mlrun_tensor_core::heap::Releaser;
 use mlrun_tensor_core::pool::HostPool;
 use mlrun_tensor_core::quick::Made;
-use mlrun_tensor_core::tape::{DeadTokens, Rebased, Walk};
+use mlrun_tensor_core::tape::{self, DeadTokens, Walk};
 use mlrun_tensor_core::{Engine, Error, Heap, HeapId, Tensor};
 use mlrun_tensor_cpu::CpuBackend;
 
@@ -185,12 +185,19 @@ impl TensorState {
         Some(heap.insert_made(made, a).map(|id| self.noted(id, bytes)).map_err(TensorError::Core))
     }
 
-    /// Gives the tensor of a handle what a recorded in-place op made of it.
-    pub fn rebase(&self, id: f64, change: Option<Rebased>) -> Result<(), TensorError> {
-        if let Some(Rebased { edge, history }) = change {
-            let mut heap = self.heap.borrow_mut();
-            let t = heap.get_mut(HeapId::from_f64(id))?;
-            (t.edge, t.history) = (edge, history);
+    /// Gives handles whose base was changed in place their way back to the tape anew.
+    pub fn refresh(&self, ids: &[f64]) -> Result<(), Error> {
+        let stale =
+            |heap: &Heap, id: f64| heap.find(HeapId::from_f64(id)).is_some_and(Tensor::is_stale);
+        if !ids.iter().any(|id| stale(&self.heap.borrow(), *id)) {
+            return Ok(());
+        }
+        // Somebody who still reads the heap finds the tensors stale, which is an error.
+        let Ok(mut heap) = self.heap.try_borrow_mut() else { return Ok(()) };
+        for id in ids {
+            if let Ok(t) = heap.get_mut(HeapId::from_f64(*id)) {
+                tape::refresh(&self.engine, t)?;
+            }
         }
         Ok(())
     }
@@ -202,7 +209,11 @@ impl TensorState {
         ids: &[f64],
         f: impl FnOnce(&Heap) -> Result<T, Error>,
     ) -> Result<T, TensorError> {
-        f(&self.heap.borrow()).map_err(|error| self.explained(ids, error))
+        let run = || {
+            self.refresh(ids)?;
+            f(&self.heap.borrow())
+        };
+        run().map_err(|error| self.explained(ids, error))
     }
 
     /// An error of the core with what is known here: places, and who holds memory.

@@ -87,38 +87,139 @@ for (const [name, f] of Object.entries({
 }
 
 console.log("-- views");
-attempt("a view", () => show(exp().narrow(0, 0, 1).mul_(2)));
-attempt("a view in noGrad", () => {
-  const y = exp().detach();
-  noGrad(() => y.narrow(0, 0, 1).zero_());
-  return show(y.mul(0));
+const made = () => {
+  const x = tensor([1, 2]).requiresGrad_();
+  return { x, y: x.mul(3) };
+};
+attempt("a view", () => {
+  const { x, y } = made(), view = y.narrow(0, 0, 1);
+  view.mul_(2);
+  y.mul(tensor([1, 10])).sum().backward();
+  return `${show(y)} ${show(view)} gradient ${show(x.grad)} recorded ${view.requiresGrad && !view.isLeaf}`;
+});
+attempt("a view of a view", () => {
+  const { x, y } = made();
+  y.view([1, 2]).T.select(0, 1).add_(x.index(0)).mul_(y.index(0));
+  y.sum().backward();
+  return `${show(y)} ${show(x.grad)}`;
 });
 attempt("a view from before", () => {
-  const y = exp().mul(1), view = y.narrow(0, 0, 1);
+  const { x, y } = made(), view = y.narrow(0, 0, 1);
   y.mul_(2);
-  return show(view.add(1));
+  view.sum().backward();
+  return `${show(view)} ${show(x.grad)}`;
 });
-attempt("backward of a view from before", () => {
-  const y = exp().mul(1), view = y.sum(0, { keepdim: true }), old = y.reshape([2]).narrow(0, 0, 1);
-  y.mul_(2);
-  view.backward();
-  old.backward();
+attempt("a view beside another", () => {
+  const { x, y } = made(), view = y.narrow(0, 0, 1), other = y.view([2, 1]);
+  view.mul_(x.narrow(0, 1, 1));
+  other.mul(tensor([[1], [10]])).sum().backward();
+  return `${show(other)} ${show(x.grad)}`;
+});
+attempt("expanded from before", () => {
+  const { x, y } = made(), view = y.expand([3, 2]);
+  y.mul_(y);
+  view.sum().backward();
+  return `${show(view)} ${show(x.grad)}`;
+});
+attempt("of an expanded tensor", () => {
+  const { x, y } = made();
+  y.expand([2, 2]).select(0, 0).mul_(x);
+  y.sum().backward();
+  return `${show(y)} ${show(x.grad)}`;
+});
+attempt("a buffer by rows", () => {
+  const { x, y } = made(), buffer = zeros([3, 2]);
+  for (let i = 0; i < 3; i++) buffer.select(0, i).copy_(y.mul(i));
+  buffer.select(1, 0).zero_();
+  buffer.sum().backward();
+  return `${show(buffer)} ${show(x.grad)} recorded ${buffer.requiresGrad}`;
 });
 attempt("a view of a buffer from before", () => {
   const buffer = zeros([2]), view = buffer.narrow(0, 0, 1);
   buffer.add_(tensor([1, 2]).requiresGrad_());
-  return view.mul(2).requiresGrad;
+  return `${view.requiresGrad} ${view.mul(2).requiresGrad}`;
+});
+attempt("gradients by base and view", () => {
+  const { y } = made(), view = y.narrow(0, 0, 1);
+  view.mul_(2);
+  const loss = view.mul(view).sum();
+  return autograd.grad(loss, [y, view]).map(show).join(" ");
+});
+attempt("gradient of a gradient through a view", () => {
+  const x = tensor([1, 2]).requiresGrad_(), y = x.mul(x);
+  y.narrow(0, 1, 1).mul_(x.narrow(0, 1, 1));
+  const [g] = autograd.grad(y.sum(), x, { createGraph: true });
+  g.sum().backward();
+  return `${show(g)} ${show(x.grad)}`;
+});
+attempt("the version check through a view", () => {
+  const { y } = made(), z = y.mul(y);
+  y.narrow(0, 0, 1).add_(1);
+  z.sum().backward();
+});
+attempt("a view in noGrad", () => {
+  const y = exp().detach();
+  noGrad(() => y.narrow(0, 0, 1).zero_());
+  return show(y.mul(0));
 });
 attempt("its values", () => {
   const y = tensor([1, 2]).requiresGrad_().mul(1), view = y.narrow(0, 0, 1), apart = y.detach();
   y.mul_(2);
   return `${show(view.detach())} ${show(noGrad(() => view.add(1)))} ${show(apart)} ${apart.add(1).requiresGrad}`;
 });
-attempt("a view taken anew", () => {
-  const x = tensor([1, 2]).requiresGrad_(), y = x.mul(1);
+attempt("detached", () => {
+  const { x, y } = made(), apart = y.detach();
+  apart.narrow(0, 0, 1).add_(x.narrow(0, 0, 1));
+  apart.sum().backward();
+  return `${show(y)} ${y.requiresGrad} ${show(apart)} ${show(x.grad)}`;
+});
+attempt("a gradient's own handle", () => {
+  const x = tensor([1, 2]).requiresGrad_();
+  x.mul(x).sum().backward({ createGraph: true });
+  x.grad.narrow(0, 0, 1).mul_(x.narrow(0, 1, 1));
+  return `${show(x.grad)} ${show(autograd.grad(x.grad.sum(), x)[0])}`;
+});
+
+console.log("-- refused views");
+attempt("of a leaf", () => tensor([1, 2]).requiresGrad_().narrow(0, 0, 1).mul_(2));
+attempt("that is a leaf", () => zeros([2]).narrow(0, 0, 1).requiresGrad_().mul_(2));
+attempt("of a view that is a leaf", () => zeros([2]).narrow(0, 0, 2).requiresGrad_().narrow(0, 0, 1).mul_(2));
+attempt("of a base that became a leaf", () => {
+  const base = zeros([2]), view = base.narrow(0, 0, 1);
+  base.requiresGrad_();
+  view.add_(1);
+});
+attempt("split", () => made().y.split(1)[0].mul_(2));
+attempt("chunk", () => made().y.chunk(2)[0].mul_(2));
+attempt("unbind", () => made().y.unbind()[0].mul_(2));
+attempt("a loop", () => {
+  for (const row of made().y) row.mul_(2);
+});
+attempt("a view of a part", () => made().y.split(2)[0].narrow(0, 0, 1).mul_(2));
+attempt("a part after a change", () => {
+  const { y } = made(), [part] = y.split(1);
   y.mul_(2);
-  y.narrow(0, 0, 1).sum().backward();
-  return show(x.grad);
+  part.add(1);
+});
+attempt("taken in noGrad", () => {
+  const { y } = made();
+  noGrad(() => y.narrow(0, 0, 1)).mul_(2);
+});
+attempt("taken in noGrad, after a change", () => {
+  const { y } = made(), view = noGrad(() => y.narrow(0, 0, 1));
+  y.mul_(2);
+  view.add(1);
+});
+attempt("that a function of the user gave", () => {
+  class First extends autograd.Function {
+    static forward(ctx, x) {
+      return x.narrow(0, 0, 1);
+    }
+    static backward(ctx, g) {
+      return g.mul(tensor([1, 0]));
+    }
+  }
+  First.apply(made().y).mul_(2);
 });
 attempt("expanded", () => ones([1]).expand([4]).add_(1));
 

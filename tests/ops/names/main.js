@@ -19,7 +19,7 @@ need("tensor", mlrun.tensor([1]), words(`
   round trunc clamp lerp where eq ne lt le gt ge logicalAnd logicalOr logicalNot isnan isinf isfinite bitwiseAnd bitwiseOr
   bitwiseXor sum mean prod max min amax amin argmax argmin all any variance std norm logsumexp cumsum cumprod sort argsort
   topk matmul dot outer einsum tril triu diagonal reshape view flatten squeeze unsqueeze expand transpose permute T split chunk
-  unbind narrow select index gather scatterAdd indexSelect indexAdd maskedFill flip roll repeat tile contiguous clone detach
+  unbind narrow select index gather scatterAdd indexSelect indexAdd indexCopy indexPut indexPut_ maskedFill flip roll repeat tile contiguous clone detach
   to nonzero copy_ fill_ add_ sub_ mul_ div_ zero_ backward requiresGrad_ dispose isDisposed pad`));
 need("tensor", mlrun.tensor([1]), [Symbol.toPrimitive, Symbol.dispose, Symbol.iterator]);
 need("mlrun", mlrun, words("data metrics summary progress nextTurn io keep tidy Checkpoints"));

@@ -378,10 +378,7 @@ impl Engine {
         let x = tensor_arg(op.def(), args, 0)?;
         let layout = f(&x.layout, attrs)?;
         check_dims(layout.ndim())?;
-        let mut out = Tensor::new(x.storage.clone(), layout, x.dtype);
-        out.is_view = true;
-        out.history = x.history;
-        let mut outputs: Outputs = smallvec![out];
+        let mut outputs: Outputs = smallvec![Tensor::new(x.storage.clone(), layout, x.dtype)];
         tape::record(self, op, args, attrs, &mut outputs);
         Ok(outputs)
     }
@@ -515,9 +512,7 @@ impl Engine {
                     && donated & def.overwrite & (1 << i) != 0
                     && self.reusable(t, args, shape, dtype)
                 {
-                    let history = t.storage.history();
-                    let out = Tensor::new(t.storage.clone(), t.layout.clone(), dtype);
-                    return Ok(Tensor { history, ..out });
+                    return Ok(Tensor::new(t.storage.clone(), t.layout.clone(), dtype));
                 }
             }
         }

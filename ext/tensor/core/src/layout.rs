@@ -146,6 +146,12 @@ impl Layout {
         true
     }
 
+    /// Several elements share one place, as after expand.
+    pub fn overlaps(&self) -> bool {
+        let expanded = |(&d, &s): (&usize, &isize)| d > 1 && s == 0;
+        self.numel() > 0 && self.shape.iter().zip(&self.strides).any(expanded)
+    }
+
     /// Strides to read this layout as the larger `shape` (NumPy broadcasting).
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout> {
         let pad = shape

@@ -41,8 +41,6 @@ pub(crate) struct Header {
     pub bytes: usize,
     /// Raised by in-place ops; the tape compares it (autograd's version check).
     pub version: AtomicU32,
-    /// Raised by in-place ops that the tape recorded: other tensors on these bytes are then stale.
-    pub history: AtomicU32,
     /// Number of the sample that this block is (`sites`); 0: none.
     sample: u32,
     capacity: usize,
@@ -265,7 +263,6 @@ impl HostPool {
                 header.bytes = bytes;
                 header.count = AtomicUsize::new(1);
                 header.version = AtomicU32::new(0);
-                header.history = AtomicU32::new(0);
                 header.sample = 0;
                 account.add_pooled(own, -(header.capacity as i64));
                 block
@@ -298,7 +295,6 @@ impl HostPool {
             count: AtomicUsize::new(1),
             bytes,
             version: AtomicU32::new(0),
-            history: AtomicU32::new(0),
             sample: 0,
             capacity,
             next: std::ptr::null_mut(),

@@ -11,8 +11,9 @@ use crate::error::Result;
 use crate::storage::Storage;
 use crate::sym;
 use crate::table::{Op, Rule};
-use crate::tape::{self, Edge, Node};
+use crate::tape::{self, Edge, Node, ViewKind};
 use crate::tensor::Tensor;
+use std::cell::OnceCell;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 
@@ -63,8 +64,9 @@ impl Made {
             (&raw mut (*to).layout.offset).write(0);
             (&raw mut (*to).dtype).write(like.dtype);
             (&raw mut (*to).edge).write(edge);
-            (&raw mut (*to).is_view).write(false);
+            (&raw mut (*to).view).write(ViewKind::Base);
             (&raw mut (*to).history).write(0);
+            (&raw mut (*to).base).write(OnceCell::new());
         }
     }
 }

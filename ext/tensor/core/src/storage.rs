@@ -104,17 +104,6 @@ impl Storage {
     pub fn bump_version(&self) {
         self.header().version.fetch_add(1, Relaxed);
     }
-
-    /// How many in-place ops on these bytes were recorded.
-    #[inline]
-    pub fn history(&self) -> u32 {
-        self.header().history.load(Relaxed)
-    }
-
-    /// One more in-place op was recorded; the new number of them.
-    pub fn bump_history(&self) -> u32 {
-        self.header().history.fetch_add(1, Relaxed) + 1
-    }
 }
 
 impl fmt::Debug for Storage {

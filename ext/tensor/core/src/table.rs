@@ -336,7 +336,11 @@ pub const ALIASES: &[(&str, &str, Op)] = &[
     ("ones", "ones", Op::Full),
     ("empty", "empty", Op::Full),
     ("fill_", "fill_", Op::Full),
+    ("indexPut", "indexPut", Op::IndexPut),
 ];
+
+/// Aliases of which one call of the program makes several.
+pub const OF_MANY: &[&str] = &["split", "unbind"];
 
 #[cfg(test)]
 mod tests {

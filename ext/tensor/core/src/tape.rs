@@ -5,9 +5,11 @@
 //! length are fine. Deliberately not here: the derivatives (rows and `ops`).
 
 mod in_place;
+mod views;
 mod walk;
 
-pub use in_place::{Rebased, record_in_place, records_in_place, refuse_stale};
+pub use in_place::{record_in_place, record_overwrite, records_in_place};
+pub use views::{Base, ViewKind, link_views, refresh, refuse_stale};
 pub use walk::{Backward, CustomCall, Walk, backward};
 
 use crate::attr::Attrs;
@@ -72,8 +74,8 @@ enum Kind {
     Custom(Box<Custom>),
 }
 
-/// A tensor kept for the backward pass, without its edge: that would make a cycle for outputs
-/// and is known from the node for inputs.
+/// A tensor kept for the backward pass, without its edge and its base: those would make a cycle for
+/// outputs, and the edge is known from the node for inputs.
 struct Saved {
     tensor: Tensor,
     version: u32,
@@ -82,7 +84,7 @@ struct Saved {
 impl Saved {
     #[inline]
     fn of(t: &Tensor) -> Saved {
-        Saved { version: t.storage.version(), tensor: t.detach_plain() }
+        Saved { version: t.storage.version(), tensor: t.detach() }
     }
 }
 
@@ -483,17 +485,4 @@ fn restore(op: &str, saved: Option<&Saved>, edge: Edge) -> Result<Tensor> {
         )));
     }
     Ok(Tensor { edge, ..saved.tensor.clone() })
-}
-
-impl Tensor {
-    fn detach_plain(&self) -> Tensor {
-        Tensor {
-            storage: self.storage.clone(),
-            layout: self.layout.clone(),
-            dtype: self.dtype,
-            edge: Edge::None,
-            is_view: self.is_view,
-            history: self.history,
-        }
-    }
 }

@@ -5,7 +5,9 @@
 use crate::dtype::DType;
 use crate::layout::Layout;
 use crate::storage::Storage;
-use crate::tape::Edge;
+use crate::tape::{Base, Edge, ViewKind};
+use std::cell::OnceCell;
+use std::rc::Rc;
 
 #[derive(Clone, Debug)]
 pub struct Tensor {
@@ -14,18 +16,17 @@ pub struct Tensor {
     pub dtype: DType,
     /// Where a gradient flows to; [`Edge::None`] for values outside the tape.
     pub edge: Edge,
-    /// Made by a view op from another tensor.
-    pub is_view: bool,
-    /// The storage's history that `edge` speaks of; [`Tensor::DETACHED`] where it speaks of none.
+    pub view: ViewKind,
+    /// The base's history that `edge` speaks of.
     pub history: u32,
+    /// What this tensor and its views share; empty until the first view is taken.
+    pub base: OnceCell<Rc<Base>>,
 }
 
 impl Tensor {
-    /// The history of tensors that share values but no gradients with another.
-    pub const DETACHED: u32 = u32::MAX;
-
     pub fn new(storage: Storage, layout: Layout, dtype: DType) -> Tensor {
-        Tensor { storage, layout, dtype, edge: Edge::None, is_view: false, history: 0 }
+        let (edge, view, base) = (Edge::None, ViewKind::Base, OnceCell::new());
+        Tensor { storage, layout, dtype, edge, view, history: 0, base }
     }
 
     #[inline]
@@ -47,19 +48,12 @@ impl Tensor {
         !matches!(self.edge, Edge::None)
     }
 
-    /// An in-place op on another tensor of the same storage was recorded since: the way back to
-    /// the tape that this one knows leads past it.
-    #[inline]
-    pub fn is_stale(&self) -> bool {
-        self.history != self.storage.history() && self.history != Tensor::DETACHED
-    }
-
     pub fn is_leaf(&self) -> bool {
         !matches!(self.edge, Edge::Node(..))
     }
 
-    /// The same values without a way back to the tape.
+    /// The same values without a way back to the tape: a base of its own.
     pub fn detach(&self) -> Tensor {
-        Tensor { edge: Edge::None, is_view: true, history: Tensor::DETACHED, ..self.clone() }
+        Tensor::new(self.storage.clone(), self.layout.clone(), self.dtype)
     }
 }

@@ -229,30 +229,52 @@ macro_rules! with_number {
 ///
 /// # Safety
 /// As [`index_select`].
-pub unsafe fn index_add(
-    threads: &Threads,
-    shape: &[usize],
-    dim: usize,
-    extent: usize,
-    out: Operand,
-    src: Operand,
-    index: Operand,
-) {
+pub unsafe fn index_add(threads: &Threads, extent: usize, rows: ToRows) {
     // SAFETY: passed on to the caller.
-    unsafe { with_number!(out.dtype, add_rows, (threads, shape, dim, extent, out, src, index)) }
+    unsafe { with_number!(rows.out.dtype, add_rows, (threads, extent, rows)) }
+}
+
+/// As [`index_add`], with rows replaced.
+///
+/// # Safety
+/// As [`index_select`].
+pub unsafe fn index_copy(threads: &Threads, extent: usize, rows: ToRows) {
+    // SAFETY: passed on to the caller; numbers of one width are copied alike.
+    unsafe {
+        match rows.out.dtype.size() {
+            1 => write_rows(threads, extent, rows, |_: u8, new| new),
+            2 => write_rows(threads, extent, rows, |_: u16, new| new),
+            4 => write_rows(threads, extent, rows, |_: u32, new| new),
+            _ => write_rows(threads, extent, rows, |_: u64, new| new),
+        }
+    }
+}
+
+/// Where rows come from and go to: `shape` is the source's.
+pub struct ToRows<'a> {
+    pub shape: &'a [usize],
+    pub dim: usize,
+    pub out: Operand<'a>,
+    pub src: Operand<'a>,
+    pub index: Operand<'a>,
 }
 
 /// # Safety
 /// As [`index_add`].
-unsafe fn add_rows<T: Accumulate>(
+unsafe fn add_rows<T: Accumulate>(threads: &Threads, extent: usize, rows: ToRows) {
+    // SAFETY: passed on to the caller.
+    unsafe { write_rows(threads, extent, rows, T::plus) }
+}
+
+/// # Safety
+/// As [`index_add`].
+unsafe fn write_rows<T: Copy + Send + Sync + 'static>(
     threads: &Threads,
-    shape: &[usize],
-    dim: usize,
     extent: usize,
-    out: Operand,
-    src: Operand,
-    index: Operand,
+    rows: ToRows,
+    combine: impl Fn(T, T) -> T + Sync,
 ) {
+    let ToRows { shape, dim, out, src, index } = rows;
     let to = Rows::new(shape, out.strides, dim);
     let from = Rows::new(shape, src.strides, dim);
     let walk = Walk::new(&to.shape, [&to.strides, &from.strides]);
@@ -265,8 +287,8 @@ unsafe fn add_rows<T: Accumulate>(
         SyncPtr(index.ptr.cast::<i64>()),
     );
     let work = count.saturating_mul(walk.len());
-    // Each part owns some rows of the output and reads the whole index, so that a row's
-    // additions keep their order.
+    // Each part owns some rows of the output and reads the whole index, so that what is written
+    // to a row keeps its order.
     let parts = if work < 4 * GRAIN { 1 } else { threads.count().min(extent) };
     let size = extent.div_ceil(parts.max(1)).max(1);
     threads.run(extent.div_ceil(size), &|part| {
@@ -286,10 +308,11 @@ unsafe fn add_rows<T: Accumulate>(
                     if s == [1, 1] {
                         let a = std::slice::from_raw_parts_mut(a, n);
                         let b = std::slice::from_raw_parts(b, n);
-                        a.iter_mut().zip(b).for_each(|(a, b)| *a = a.plus(*b));
+                        a.iter_mut().zip(b).for_each(|(a, b)| *a = combine(*a, *b));
                     } else {
                         for k in 0..n as isize {
-                            *a.offset(k * s[0]) = (*a.offset(k * s[0])).plus(*b.offset(k * s[1]));
+                            let at = a.offset(k * s[0]);
+                            *at = combine(*at, *b.offset(k * s[1]));
                         }
                     }
                 }

@@ -52,7 +52,7 @@ impl Fuzz {
             ];
             self.e.call1(Op::Uniform, &[], &attrs).expect("uniform")
         };
-        let mut t = match kind {
+        let t = match kind {
             1 if shape.len() == 2 => {
                 self.e.transpose_last(&draw(&[shape[1], shape[0]])).expect("transposed")
             }
@@ -75,7 +75,6 @@ impl Fuzz {
                 unsafe { *t.storage.as_ptr().cast::<f32>().add(at) = v };
             }
         }
-        t.is_view = false;
         t
     }
 

@@ -19,7 +19,7 @@ const HINTS: &str = " T abs acos addParamGroup add_ amax amin argmax argmin args
     backward bitwiseAnd bitwiseOr bitwiseXor buffers chunk clamp clone contiguous copyTo copy_ cosh
     cumprod cumsum detach diagonal dispose div div_ dot dtype einsum elu erf expand expm1 extraRepr fill_
     flatten flip floorDivide forward fromPretrained gather ge gelu getBatch getLastLr getSubmodule
-    grad gt indexAdd indexSelect isDisposed isLeaf isfinite isinf isnan item lastEpoch le leakyRelu
+    grad gt indexAdd indexCopy indexPut indexPut_ indexSelect isDisposed isLeaf isfinite isinf isnan item lastEpoch le leakyRelu
     lerp loadStateDict log10 log1p log2 logSoftmax logicalAnd logicalNot logicalOr logsumexp lt maskedFill
     matmul maximum mean minimum mul mul_ namedBuffers namedChildren namedModules namedParameters
     narrow ndim neg nonzero norm numBatchesTracked optimizer outProj outer paramGroups parameters

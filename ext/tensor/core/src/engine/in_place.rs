@@ -4,25 +4,19 @@
 //! recorded, and what that means for other handles on the bytes, is the tape's.
 
 use super::{Arg, Engine, common_dtype, common_shape, replaced};
-use crate::attr::Attrs;
+use crate::attr::{Attr, Attrs};
 use crate::backend::{Input, KernelId, View};
 use crate::error::{Error, Result};
 use crate::layout::show;
 use crate::table::{Kind, Op, Outputs, Rule, input};
-use crate::tape::{self, Rebased};
+use crate::tape;
 use crate::tensor::Tensor;
 use smallvec::smallvec;
 
 impl Engine {
-    /// Runs an elementwise op with `dst`'s own bytes as output. `args[0]` is `dst`. Where the call
-    /// was recorded, `dst` is to be given what comes back.
-    pub fn call_in_place(
-        &self,
-        op: Op,
-        dst: &Tensor,
-        args: &[Arg],
-        attrs: &Attrs,
-    ) -> Result<Option<Rebased>> {
+    /// Runs an elementwise op with `dst`'s own bytes as output. `args[0]` is `dst`, whose way back
+    /// to the tape is that of its base from then on.
+    pub fn call_in_place(&self, op: Op, dst: &Tensor, args: &[Arg], attrs: &Attrs) -> Result<()> {
         let name = match op {
             Op::Add => "add_",
             Op::Sub => "sub_",
@@ -30,7 +24,7 @@ impl Engine {
             Op::Div => "div_",
             op => op.name(),
         };
-        let run = || -> Result<Option<Rebased>> {
+        let run = || -> Result<()> {
             refuse_overlap(dst)?;
             let recorded = tape::records_in_place(self, dst, args)?;
             let dtype = match op.def().rule {
@@ -68,9 +62,36 @@ impl Engine {
             let outputs: Outputs = smallvec![dst.clone()];
             self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, attrs)?;
             dst.storage.bump_version();
-            Ok(recorded.then(|| tape::record_in_place(self, op, &args, attrs, dst)))
+            if recorded {
+                tape::record_in_place(self, op, &args, attrs, dst);
+            }
+            Ok(())
         };
         run().map_err(|e| e.in_op(name))
+    }
+
+    /// Adds rows of `source` to those of `dst` along `dim`, or replaces them, as `op` says.
+    pub(crate) fn rows_into(
+        &self,
+        op: Op,
+        dst: &Tensor,
+        index: &Tensor,
+        source: &Tensor,
+        dim: usize,
+    ) -> Result<()> {
+        let apart = source.storage.same(&dst.storage).then(|| self.copy_of(source)).transpose()?;
+        let source = apart.as_ref().unwrap_or(source);
+        let args = [Arg::Tensor(dst), Arg::Tensor(index), Arg::Tensor(source)];
+        let recorded = tape::records_in_place(self, dst, &args)?;
+        let attrs: Attrs = smallvec![Attr::Int(dim as i64)];
+        let inputs = [dst, index, source].map(super::input);
+        let to = std::slice::from_ref(dst);
+        self.run(KernelId::Forward(op), dst.dtype, &inputs, to, &attrs)?;
+        dst.storage.bump_version();
+        if recorded {
+            tape::record_in_place(self, op, &args, &attrs, dst);
+        }
+        Ok(())
     }
 
     /// The values of `t` in other bytes, with its way back to the tape.
@@ -79,10 +100,10 @@ impl Engine {
         Ok(Tensor { edge: t.edge.clone(), ..self.clone_tensor(t)? })
     }
 
-    /// Writes `src`, broadcast and converted, into `dst`'s bytes. Where the call was recorded,
-    /// `dst` is to be given what comes back.
-    pub fn copy_into(&self, dst: &Tensor, src: &Tensor) -> Result<Option<Rebased>> {
-        let run = || -> Result<Option<Rebased>> {
+    /// Writes `src`, broadcast and converted, into `dst`'s bytes, and records it as
+    /// [`Engine::call_in_place`] does.
+    pub fn copy_into(&self, dst: &Tensor, src: &Tensor) -> Result<()> {
+        let run = || -> Result<()> {
             refuse_overlap(dst)?;
             let recorded =
                 tape::records_in_place(self, dst, &[Arg::Tensor(dst), Arg::Tensor(src)])?;
@@ -101,11 +122,10 @@ impl Engine {
             };
             self.run(KernelId::Forward(Op::Copy), dst.dtype, &[Input::View(from)], to, &[])?;
             dst.storage.bump_version();
-            Ok(recorded.then(|| {
-                // Nothing of what `dst` held before goes on: its derivative is floor's, 0.
-                let (op, from) = src_like.as_ref().map_or((Op::Floor, dst), |t| (Op::Copy, t));
-                tape::record_in_place(self, op, &[Arg::Tensor(from)], &Attrs::new(), dst)
-            }))
+            if recorded {
+                tape::record_overwrite(self, src_like.as_ref(), dst);
+            }
+            Ok(())
         };
         run().map_err(|e| e.in_op("copy_"))
     }
@@ -113,8 +133,7 @@ impl Engine {
 
 /// An expanded tensor has several elements in one place, so that none can be written.
 pub(crate) fn refuse_overlap(dst: &Tensor) -> Result<()> {
-    let overlaps = dst.layout.shape.iter().zip(&dst.layout.strides).any(|(&d, &s)| d > 1 && s == 0);
-    if overlaps && dst.numel() > 0 {
+    if dst.layout.overlaps() {
         return Err(Error::shape(format!(
             "several elements of the tensor of shape {} share one place, as after expand; clone() \
              it first",

@@ -1,7 +1,8 @@
 //! Indexing with tensors of integers and masks, as NumPy does it.
 //!
 //! Every set of indices becomes one row number per element: the indexed dimensions are merged
-//! into one, and `indexSelect` with its derivative does the rest, repeats included.
+//! into one, and `indexSelect` with its derivative does the rest, repeats included. Deliberately not
+//! here: writing at such positions (`put`).
 
 use crate::attr::{Attr, AttrKind, AttrsExt};
 use crate::dtype::DType;
@@ -109,17 +110,17 @@ fn place(e: &Engine, x: &Tensor, index: &Tensor, dim: usize) -> Result<Place> {
 }
 
 /// The views of an index, and where its tensors stand in what they leave.
-struct Plain {
-    x: Tensor,
-    indices: Vec<(usize, Tensor)>,
+pub struct Plain {
+    pub x: Tensor,
+    pub indices: Vec<(usize, Tensor)>,
     /// Something stands between two indices.
     apart: bool,
 }
 
-fn plain(e: &Engine, args: &[Arg], specs: &[i64]) -> Result<Plain> {
-    let x = tensor_arg(&INDEX, args, 0)?;
+pub fn plain(e: &Engine, x: &Tensor, tensors: &[Arg], specs: &[i64]) -> Result<Plain> {
     let mut out = Plain { x: x.clone(), indices: Vec::new(), apart: false };
-    let (mut dim, mut ended, mut tensors) = (0, false, args.iter().skip(1));
+    let only_numbers = tensors.is_empty();
+    let (mut dim, mut ended, mut tensors) = (0, false, tensors.iter());
     for spec in specs.chunks_exact(4) {
         let given = smallvec![
             Attr::Int(dim as i64),
@@ -129,7 +130,7 @@ fn plain(e: &Engine, args: &[Arg], specs: &[i64]) -> Result<Plain> {
         ];
         let index = match spec[0] {
             TENSOR => tensors.next().and_then(|a| a.tensor()).cloned(),
-            PICK if args.len() > 1 => Some(e.full(&[], spec[1] as f64, DType::I64)?),
+            PICK if !only_numbers => Some(e.full(&[], spec[1] as f64, DType::I64)?),
             _ => None,
         };
         if let Some(index) = index {
@@ -160,36 +161,88 @@ fn plain(e: &Engine, args: &[Arg], specs: &[i64]) -> Result<Plain> {
     Ok(out)
 }
 
+/// Where the elements lie that a set of indices names: rows of the merged indexed dimensions.
+pub struct Located {
+    /// The tensor with the indexed dimensions side by side, from `at` on.
+    pub merged: Tensor,
+    pub at: usize,
+    /// Extents before, of, and behind the indexed dimensions.
+    head: Dims,
+    size: usize,
+    tail: Dims,
+    /// Row numbers in the shape of the indices.
+    rows: Tensor,
+    apart: bool,
+}
+
+impl Located {
+    pub fn new(e: &Engine, plain: &Plain) -> Result<Located> {
+        let Plain { x, indices, apart } = plain;
+        let places =
+            indices.iter().map(|(dim, t)| place(e, x, t, *dim)).collect::<Result<Vec<_>>>()?;
+        let spread = places.windows(2).any(|w| w[0].dim + w[0].covers != w[1].dim);
+        let at = if spread { 0 } else { places[0].dim };
+        let covered: usize = places.iter().map(|p| p.covers).sum();
+        let merged = if spread { indexed_first(e, x, &places)? } else { x.clone() };
+        Ok(Located {
+            at,
+            head: merged.shape()[..at].into(),
+            size: places.iter().map(|p| p.size).product(),
+            tail: merged.shape()[at + covered..].into(),
+            rows: row_numbers(e, &places)?,
+            apart: *apart && at != 0,
+            merged,
+        })
+    }
+
+    fn with(&self, middle: &[usize]) -> Dims {
+        self.head.iter().chain(middle).chain(&self.tail).copied().collect()
+    }
+
+    /// The shape of the tensor seen as rows.
+    pub fn lines(&self) -> Dims {
+        self.with(&[self.size])
+    }
+
+    /// The shape of the rows that are named, one behind the other.
+    pub fn picked(&self) -> Dims {
+        self.with(&[self.rows.numel()])
+    }
+
+    /// As [`Located::picked`], in the shape of the indices.
+    pub fn spread(&self) -> Dims {
+        self.with(self.rows.shape())
+    }
+
+    /// Row numbers, one behind the other.
+    pub fn numbers(&self, e: &Engine) -> Result<Tensor> {
+        e.reshape(&self.rows, &[self.rows.numel()])
+    }
+
+    /// The dimensions of [`Located::spread`] in the order of the result, where that is another one.
+    pub fn order(&self) -> Option<Dims> {
+        let own = self.at..self.at + self.rows.ndim();
+        let others = (0..self.spread().len()).filter(|d| !own.contains(d));
+        self.apart.then(|| own.clone().chain(others).collect())
+    }
+}
+
 fn index(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
-    let Plain { x, indices, apart } = plain(e, args, attrs.ints(0).unwrap_or_default())?;
-    if indices.is_empty() {
-        return Ok(smallvec![Tensor { is_view: true, ..x }]);
+    let x = tensor_arg(&INDEX, args, 0)?;
+    let plain = plain(e, x, &args[1..], attrs.ints(0).unwrap_or_default())?;
+    if plain.indices.is_empty() {
+        return Ok(smallvec![plain.x]);
     }
-    let places =
-        indices.iter().map(|(dim, t)| place(e, &x, t, *dim)).collect::<Result<Vec<_>>>()?;
-    let spread = places.windows(2).any(|w| w[0].dim + w[0].covers != w[1].dim);
-    let at = if spread { 0 } else { places[0].dim };
-    let covered: usize = places.iter().map(|p| p.covers).sum();
-    let merged = if spread { indexed_first(e, &x, &places)? } else { x };
-    let (head, tail) = (&merged.shape()[..at], &merged.shape()[at + covered..]);
-    let rows = row_numbers(e, &places)?;
-    let mut shape: Dims = head.into();
-    shape.push(places.iter().map(|p| p.size).product());
-    shape.extend_from_slice(tail);
-    let lines = e.reshape(&merged, &shape)?;
-    let flat = e.reshape(&rows, &[rows.numel()])?;
-    let dim = smallvec![Attr::Int(at as i64)];
-    let picked = e.call1(Op::IndexSelect, &[Arg::Tensor(&lines), Arg::Tensor(&flat)], &dim)?;
-    let mut shape: Dims = head.into();
-    shape.extend_from_slice(rows.shape());
-    shape.extend_from_slice(tail);
-    let picked = e.reshape(&picked, &shape)?;
-    if !apart || at == 0 {
-        return Ok(smallvec![picked]);
-    }
-    let own = at..at + rows.ndim();
-    let order: Dims = own.clone().chain((0..picked.ndim()).filter(|d| !own.contains(d))).collect();
-    Ok(smallvec![e.permute(&picked, &order)?])
+    let located = Located::new(e, &plain)?;
+    let lines = e.reshape(&located.merged, &located.lines())?;
+    let numbers = located.numbers(e)?;
+    let dim = smallvec![Attr::Int(located.at as i64)];
+    let picked = e.call1(Op::IndexSelect, &[Arg::Tensor(&lines), Arg::Tensor(&numbers)], &dim)?;
+    let picked = e.reshape(&picked, &located.spread())?;
+    Ok(smallvec![match located.order() {
+        Some(order) => e.permute(&picked, &order)?,
+        None => picked,
+    }])
 }
 
 /// The indexed dimensions in front of the others.

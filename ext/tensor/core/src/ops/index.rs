@@ -7,13 +7,14 @@
 use crate::attr::{Attr, AttrKind, AttrsExt};
 use crate::engine::Arg;
 use crate::error::{Error, Result};
-use crate::layout::{Dims, show, wrap_dim};
+use crate::layout::{Dims, copy_dims, show, wrap_dim};
 use crate::samples::{
     Input::{Index, Real},
     sample,
 };
 use crate::table::{Grads, Meta, Op, OpDef, Plan, Rule, arg, attr, input};
 use crate::tape::VjpCx;
+use crate::tensor::Tensor;
 use smallvec::smallvec;
 
 const DIM: &[crate::attr::AttrDef] = &[attr("dim", AttrKind::Int)];
@@ -63,49 +64,81 @@ pub const INDEX_SELECT: OpDef = OpDef::new(
 )
 .samples(&[sample(&[Real(&[2, 3]), Index(&[4], 3)], &[1.0])]);
 
-/// Kernel: `[x, index, source]`; a copy of x with source row i added to row `index[i]`.
+/// Shapes of `[x, index, source]` where source row i goes to row `index[i]`.
+fn rows_of_source(m: &[Option<Meta>], a: &[Attr]) -> Result<Plan> {
+    let (x, i) = two(m)?;
+    let dim = wrap_dim(a.int(0)?, x.shape.len())?;
+    let mut want: Dims = x.shape.into();
+    if let Some(d) = want.get_mut(dim) {
+        *d = i.shape.first().copied().unwrap_or(1);
+    }
+    match m.get(2) {
+        Some(Some(s)) if s.shape == want.as_slice() && i.shape.len() <= 1 => {}
+        Some(Some(s)) => {
+            return Err(Error::shape(format!(
+                "the source has shape {}, expected {} for an index of shape {}",
+                show(s.shape),
+                show(&want),
+                show(i.shape)
+            )));
+        }
+        _ => return Err(Error::argument("argument \"source\" must be a tensor")),
+    }
+    Ok(Plan::one(x.dtype, x.shape.into(), x.dtype).index(2))
+}
+
+/// The rows of a gradient that an index names.
+fn named_rows(cx: &VjpCx, g: &Tensor) -> Result<Tensor> {
+    cx.engine.call1(Op::IndexSelect, &[Arg::Tensor(g), Arg::Tensor(&cx.input(1)?)], cx.attrs)
+}
+
+/// Kernel: `[x, index, source]`; a copy of x with source row i added to row `index[i]`. Where the
+/// output is x itself, nothing is copied.
 pub const INDEX_ADD: OpDef = OpDef::new(
     "indexAdd",
     &[arg("input"), arg("index"), arg("source")],
-    Rule::Kernel(|m, a| {
-        let (x, i) = two(m)?;
-        let dim = wrap_dim(a.int(0)?, x.shape.len())?;
-        let mut want: Dims = x.shape.into();
-        if let Some(d) = want.get_mut(dim) {
-            *d = i.shape.first().copied().unwrap_or(1);
-        }
-        match m.get(2) {
-            Some(Some(s)) if s.shape == want.as_slice() && i.shape.len() <= 1 => {}
-            Some(Some(s)) => {
-                return Err(Error::shape(format!(
-                    "the source has shape {}, expected {} for an index of shape {}",
-                    show(s.shape),
-                    show(&want),
-                    show(i.shape)
-                )));
-            }
-            _ => return Err(Error::argument("argument \"source\" must be a tensor")),
-        }
-        Ok(Plan::one(x.dtype, x.shape.into(), x.dtype).index(2))
-    }),
+    Rule::Kernel(rows_of_source),
 )
 .attrs(DIM)
 .doc("A copy with rows of a source added at the rows that an index names.")
 .vjp(
     |cx| {
         let g = cx.grad()?;
-        let source = cx
-            .wants(2)
-            .then(|| {
-                let i = cx.input(1)?;
-                cx.engine.call1(Op::IndexSelect, &[Arg::Tensor(&g), Arg::Tensor(&i)], cx.attrs)
-            })
-            .transpose()?;
+        let source = cx.wants(2).then(|| named_rows(cx, &g)).transpose()?;
         Ok(smallvec![Some(g), None, source])
     },
     &[0, 0, input(1)],
 )
 .samples(&[sample(&[Real(&[2, 3]), Index(&[4], 3), Real(&[2, 4])], &[1.0])]);
+
+/// Kernel: as `indexAdd`, with rows replaced; the last one of equal rows stays.
+pub const INDEX_COPY: OpDef = OpDef::new(
+    "indexCopy",
+    &[arg("input"), arg("index"), arg("source")],
+    Rule::Kernel(rows_of_source),
+)
+.attrs(DIM)
+.doc("A copy with the rows that an index names replaced by those of a source.")
+.vjp(
+    |cx| {
+        let (e, g) = (cx.engine, cx.grad()?);
+        let others = || -> Result<Tensor> {
+            let i = cx.input(1)?;
+            let mut shape = copy_dims(&g.layout.shape);
+            if let Some(d) = shape.get_mut(wrap_dim(cx.attrs.int(0)?, g.ndim())?) {
+                *d = i.numel();
+            }
+            let zeros = e.expand(&e.full(&[], 0.0, g.dtype)?, &shape)?;
+            let args = [Arg::Tensor(&g), Arg::Tensor(&i), Arg::Tensor(&zeros)];
+            e.call1(Op::IndexCopy, &args, cx.attrs)
+        };
+        let x = cx.wants(0).then(others).transpose()?;
+        let source = cx.wants(2).then(|| named_rows(cx, &g)).transpose()?;
+        Ok(smallvec![x, None, source])
+    },
+    &[input(1), 0, input(1)],
+)
+.samples(&[sample(&[Real(&[2, 3]), Index(&[1], 3), Real(&[2, 1])], &[1.0])]);
 
 /// Shapes of gather and scatter: as many dims, and no extent beyond the input's outside `dim`.
 fn same_rank(op: &str, x: &Meta, i: &Meta, dim: usize) -> Result<()> {

@@ -21,8 +21,10 @@ pub mod optim;
 pub mod order;
 pub mod place;
 pub mod pool;
+pub mod put;
 pub mod reduce;
 pub mod stats;
+pub mod strided;
 
 /// Calls `$callback! { ... others { Variant = row; ... } }`.
 macro_rules! other_rows {
@@ -48,6 +50,8 @@ macro_rules! other_rows {
         Slice = ops::movement::SLICE;
         SliceBackward = ops::movement::SLICE_BACKWARD;
         Select = ops::movement::SELECT;
+        AsStrided = ops::strided::AS_STRIDED;
+        ViewScatter = ops::strided::VIEW_SCATTER;
         Concat = ops::movement::CONCAT;
         Flip = ops::movement::FLIP;
         Tril = ops::movement::TRIL;
@@ -89,10 +93,12 @@ macro_rules! other_rows {
         Einsum = ops::einsum::EINSUM;
         WrapIndex = ops::advanced::WRAP_INDEX;
         Index = ops::advanced::INDEX;
+        IndexPut = ops::put::INDEX_PUT;
         Bmm = ops::linalg::BMM;
         Matmul = ops::linalg::MATMUL;
         IndexSelect = ops::index::INDEX_SELECT;
         IndexAdd = ops::index::INDEX_ADD;
+        IndexCopy = ops::index::INDEX_COPY;
         Gather = ops::index::GATHER;
         ScatterAdd = ops::index::SCATTER_ADD;
         Softmax = ops::nn::SOFTMAX;

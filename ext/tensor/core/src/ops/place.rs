@@ -36,9 +36,7 @@ fn embedding(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
         e.call1(Op::IndexSelect, &[Arg::Tensor(w), Arg::Tensor(&flat)], &smallvec![Attr::Int(0)])?;
     let mut shape = i.layout.shape.clone();
     shape.push(w.shape()[1]);
-    let mut out = e.reshape(&rows, &shape)?;
-    out.is_view = false;
-    Ok(smallvec![out])
+    Ok(smallvec![e.reshape(&rows, &shape)?])
 }
 
 /// The padding row, counted from 0.

@@ -6,7 +6,7 @@
 
 use super::{
     Custom, Edge, Edges, Input, Kind, Leaf, Node, Origin, Place, TensorMeta, VjpCx, recycle,
-    restore,
+    refresh, restore,
 };
 use crate::attr::Attrs;
 use crate::engine::Engine;
@@ -321,7 +321,10 @@ impl Walk {
         for (leaf, grad) in self.leaves {
             let old = leaf.grad.borrow().clone();
             let sum = match old {
-                Some(old) => engine.add(&old, &grad)?,
+                Some(mut old) => {
+                    refresh(engine, &mut old)?;
+                    engine.add(&old, &grad)?
+                }
                 // Two leaves may have got the same tensor; a later in-place op on one gradient
                 // must not change the other.
                 None if grad.storage.is_unique() && grad.layout.is_contiguous() => grad,

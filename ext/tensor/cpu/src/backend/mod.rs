@@ -76,8 +76,8 @@ impl Backend for CpuBackend {
                     other::reduce(t, call, op)
                 }
                 Op::Argmax | Op::Argmin | Op::MaxDim | Op::MinDim => other::extreme(t, call, op),
-                Op::IndexSelect | Op::IndexAdd | Op::Gather | Op::ScatterAdd => {
-                    other::index(t, call, op)
+                Op::IndexSelect | Op::IndexAdd | Op::IndexCopy | Op::Gather | Op::ScatterAdd => {
+                    other::positions(t, call, op)
                 }
                 Op::Cumsum | Op::Cumprod => order::running(t, call, op),
                 Op::Sort | Op::Topk => order::sort(t, call, op),

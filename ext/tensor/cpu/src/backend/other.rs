@@ -2,6 +2,7 @@
 
 use super::{Operand, no_kernel, number, operand, output, packed, view};
 use crate::adam::{self, Settings};
+use crate::index::{self, ToRows};
 use crate::random::{self, Draw};
 use crate::reduce::folds::{AllOf, AnyOf, Largest, Product, Smallest, Sum};
 use crate::reduce::{Extreme, Fold, Split, arg_extreme, fold};
@@ -243,7 +244,7 @@ pub fn extreme(threads: &Threads, call: &Call, op: Op) -> Result<()> {
     Ok(())
 }
 
-pub fn index(threads: &Threads, call: &Call, op: Op) -> Result<()> {
+pub fn positions(threads: &Threads, call: &Call, op: Op) -> Result<()> {
     let (out, x, i) = (output(call, 0)?, view(call, 0)?, view(call, 1)?);
     let dim = wrap_dim(call.attrs.int(0)?, x.layout.ndim())?;
     let extent = x.layout.shape.get(dim).copied().unwrap_or(1);
@@ -252,7 +253,7 @@ pub fn index(threads: &Threads, call: &Call, op: Op) -> Result<()> {
     }
     let (ishape, ioperand) = (&i.layout.shape, operand(i));
     // SAFETY: the engine checked the shapes against each other, so views cover what is read;
-    // positions are checked first; outputs are fresh.
+    // positions are checked first; outputs are fresh, or the input itself.
     unsafe {
         crate::index::check(ishape, ioperand, extent, false)?;
         match op {
@@ -265,13 +266,18 @@ pub fn index(threads: &Threads, call: &Call, op: Op) -> Result<()> {
             }
             _ => {
                 let source = view(call, 2)?;
-                crate::copy::copy(threads, &x.layout.shape, operand(out), operand(x));
-                if op == Op::IndexAdd {
-                    let shape = &source.layout.shape;
-                    let (to, from) = (operand(out), operand(source));
-                    crate::index::index_add(threads, shape, dim, extent, to, from, ioperand);
+                let (to, from) = (operand(out), operand(source));
+                if !(out.storage.same(x.storage) && out.layout == x.layout) {
+                    crate::copy::copy(threads, &x.layout.shape, operand(out), operand(x));
+                }
+                if op == Op::ScatterAdd {
+                    crate::index::scatter_add(ishape, dim, to, from, ioperand);
                 } else {
-                    crate::index::scatter_add(ishape, dim, operand(out), operand(source), ioperand);
+                    let shape = &source.layout.shape;
+                    let rows = ToRows { shape, dim, out: to, src: from, index: ioperand };
+                    let write =
+                        if op == Op::IndexAdd { index::index_add } else { index::index_copy };
+                    write(threads, extent, rows);
                 }
             }
         }
