@@ -72,6 +72,16 @@ flat("state that is copied and changed", () => {
   state = next;
   sink += w.sum().item() + others.extra.mean().item() + { ...others }.seen.length;
 });
+const given = { scale: y, inner: { act: (t) => t.relu(), seen: null }, onStep(t) { sink += t.sum().item(); } };
+flat("optional chains", (i) => {
+  const h = given?.scale?.mul(2)?.add(x);
+  let z = given.inner?.act?.(h).neg();
+  z = given?.inner.act(z)?.add(1) ?? z;
+  given.onStep?.(z.mean());
+  given.none?.(z.mul(2));
+  const cb = i % 2 ? given.inner.act : null;
+  sink += (cb?.(z.neg())?.sum().item() ?? 0) + (z?.mean().item() ?? 0);
+});
 let w = w0.clone();
 flat("descent by valueAndGrad", () => {
   const [loss, g] = valueAndGrad((p) => x.matmul(p).square().mean())(w);

@@ -356,6 +356,11 @@ impl Walk<'_> {
                 out.extend(right);
                 self.expr(&parts[0], out)
             }
+            Kind::Optional(o) => {
+                let rest = self.expr(&o.rest, out.clone());
+                out.extend(rest);
+                self.expr(&o.head, out)
+            }
             Kind::Assign(a) => self.assign(e, a, out),
             Kind::Chain(inner) => self.chain(inner, out.clone(), &out),
             _ => {

@@ -451,6 +451,14 @@ impl<'t> Search<'t> {
                 }
                 self.callee(id, call);
             }
+            // `f?.(x)`
+            Kind::Optional(o) => {
+                if let Kind::Read(sym) = o.head.kind {
+                    for f in self.holds[sym].clone() {
+                        self.raise(f, Level::Weak);
+                    }
+                }
+            }
             _ => {}
         }
         e.children(&mut |c| self.calls(id, c));
@@ -461,7 +469,7 @@ impl<'t> Search<'t> {
         let strong = self.units[id] == Level::Strong;
         // A weak function hands on only what it was handed.
         let handed = |e: &Expr| match root(e).kind {
-            Kind::This => true,
+            Kind::This | Kind::Link => true,
             Kind::Read(sym) => vars[sym].kind == VarKind::Param || self.vars[sym],
             _ => false,
         };
@@ -494,6 +502,7 @@ fn root(e: &Expr) -> &Expr {
         Kind::Paren(inner) | Kind::Chain(inner) | Kind::Await(inner) => root(inner),
         Kind::Member(m) => root(&m.object),
         Kind::Call(call) => root(&call.callee),
+        Kind::Optional(o) => root(&o.head),
         _ => e,
     }
 }

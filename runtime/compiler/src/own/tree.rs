@@ -284,8 +284,12 @@ pub(crate) enum Kind {
     Logical(Logic, Box<[Expr; 2]>),
     Sequence(Vec<Expr>),
     Paren(Box<Expr>),
-    /// An optional chain; the links inside have `optional` set.
+    /// An optional chain that stays as it is; the links inside have `optional` set.
     Chain(Box<Expr>),
+    /// An optional chain from its first `?.` on.
+    Optional(Box<Optional>),
+    /// The value that the rest of an optional chain starts from; no text of its own.
+    Link,
     Await(Box<Expr>),
     Unsupported(&'static str),
 }
@@ -326,6 +330,19 @@ pub(crate) struct Member {
     /// A getter of the file has this name.
     pub getter: bool,
     pub computed: Option<Expr>,
+}
+
+/// `head?.rest`. Nodes on the way from `rest` down to its [`Kind::Link`] start at `at`.
+#[derive(Debug)]
+pub(crate) struct Optional {
+    pub head: Expr,
+    pub rest: Expr,
+    /// Offset of the dot in `?.`.
+    pub at: u32,
+    /// A name follows, which needs the dot.
+    pub dot: bool,
+    /// `o.m?.(x)`: `head` is a member, and what it is read from the receiver.
+    pub method: bool,
 }
 
 #[derive(Debug)]
@@ -530,7 +547,12 @@ impl Expr {
             | Kind::Global
             | Kind::This
             | Kind::Function(_)
+            | Kind::Link
             | Kind::Unsupported(_) => {}
+            Kind::Optional(o) => {
+                visit(&o.head);
+                visit(&o.rest);
+            }
             Kind::Operator(list)
             | Kind::Inspect(list)
             | Kind::Store(list)

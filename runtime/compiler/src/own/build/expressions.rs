@@ -110,11 +110,19 @@ impl<'a> Builder<'a> {
                 }))
             }
             Expression::TaggedTemplateExpression(t) => {
-                let mut list = vec![self.expr(&t.tag)];
+                let mut list = vec![self.referred(&t.tag)];
                 list.extend(self.list(&t.quasi.expressions));
                 Kind::New(list)
             }
-            Expression::ChainExpression(c) => Kind::Chain(Box::new(self.chain(&c.expression))),
+            Expression::ChainExpression(c) => {
+                let reference = std::mem::take(&mut self.reference);
+                let chain = self.chain(&c.expression);
+                if reference {
+                    Kind::Chain(Box::new(chain))
+                } else {
+                    super::chains::split(self.source, chain)
+                }
+            }
             Expression::AwaitExpression(a) => Kind::Await(Box::new(self.expr(&a.argument))),
             Expression::YieldExpression(y) if y.delegate => {
                 let unit = self.unit();
@@ -138,7 +146,10 @@ impl<'a> Builder<'a> {
 
     pub(super) fn unary(&mut self, u: &'a ast::UnaryExpression<'a>) -> Kind {
         use oxc::syntax::operator::UnaryOperator as Op;
-        let operand = self.expr(&u.argument);
+        let operand = match u.operator {
+            Op::Delete => self.referred(&u.argument),
+            _ => self.expr(&u.argument),
+        };
         match (u.operator, operand.kind) {
             // `delete x` is about the variable, not about its value, and `delete o.x` reads no property.
             (Op::Delete, Kind::Read(_)) => Kind::Plain,
@@ -287,7 +298,7 @@ impl<'a> Builder<'a> {
         let callee = if is_super {
             Expr { span: span(c.callee.span()), kind: Kind::Plain }
         } else {
-            self.expr(&c.callee)
+            self.referred(&c.callee)
         };
         let args = c.arguments.iter().map(|a| self.argument(a)).collect();
         let open = skip_to(self.source, callee_end, b'(');
@@ -299,6 +310,12 @@ impl<'a> Builder<'a> {
             text: callee_text(&c.callee),
             is_super,
         }))
+    }
+
+    /// An expression of which more than its value counts: what is called keeps its receiver.
+    fn referred(&mut self, e: &'a Expression<'a>) -> Expr {
+        self.reference = matches!(e.get_inner_expression(), Expression::ChainExpression(_));
+        self.expr(e)
     }
 
     pub(super) fn chain(&mut self, c: &'a ChainElement<'a>) -> Expr {

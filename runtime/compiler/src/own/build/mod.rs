@@ -6,6 +6,7 @@ use oxc::ast::ast::*;
 use oxc::semantic::Semantic;
 use oxc::span::GetSpan;
 
+mod chains;
 mod expressions;
 mod functions;
 mod names;
@@ -56,6 +57,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
         .collect();
     let mut builder = Builder {
         getters: names::getters(program.source_text),
+        reference: false,
         source: program.source_text,
         semantic,
         force,
@@ -73,6 +75,8 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
 }
 
 struct Builder<'a> {
+    /// The next expression, an optional chain, is more than its value: it keeps its form.
+    reference: bool,
     /// Names of getters that the file defines.
     getters: HashSet<&'a str>,
     source: &'a str,

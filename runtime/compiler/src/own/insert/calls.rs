@@ -461,18 +461,25 @@ impl<'t> Inserter<'t> {
         let (pre, post) = guarded(&call.callee);
         self.wrap(m, call.callee.span, pre, post);
         let text = quote(&call.text);
+        // `o.m?.(x)` calls with a receiver.
+        let link = matches!(call.callee.kind, Kind::Link).then_some(call.callee.span.start);
+        let operand = link.and_then(|at| self.receivers.remove(&at)).unwrap_or_default();
+        let receiver = operand.text.unwrap_or_else(|| "void 0".to_owned());
+        let named = if operand.check { vec![receiver.clone()] } else { vec![] };
         if call.args.is_empty() {
             let (ticket, close) = self.ticket_for();
             let (call_, fetched) = (self.own("call"), self.own("fn"));
             let fetch = format!("{call_}({ticket}{fetched}({function} = ");
-            self.edits.replace(call.open, call.open + 1, format!(", {text}){close}, void 0"));
+            let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
+            let text = format!(", {text}{known}){close}, {receiver}");
+            self.edits.replace(call.open, call.open + 1, text);
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         } else {
             let ask = if self.drives { "askGenFetched" } else { "askFetched" };
             let ask = Ask { name: ask, text: Some(text), last: None };
-            self.arguments(call, &function, &ask, vec![], true);
+            self.arguments(call, &function, &ask, named, true);
             let fetch = format!("{}({function} = ", self.own("call"));
-            self.edits.replace(call.open, call.open + 1, ", void 0, ");
+            self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         }
         Some(function)

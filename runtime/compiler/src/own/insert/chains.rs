@@ -1,19 +1,10 @@
-//! Optional chains. Only `o?.m(a)` is counted; receivers and arguments of others are shared.
+//! Optional chains. Of those that stay as they are, receivers and arguments are shared.
 
-use super::calls::Ask;
-use super::{Inserter, Result_, quote};
+use super::{Inserter, Operand, Result_, Slot, guarded};
 use crate::own::tree::*;
 
 impl<'t> Inserter<'t> {
     pub(super) fn chain(&mut self, e: &'t Expr, inner: &'t Expr, result: Result_) {
-        if let Kind::Call(call) = &inner.kind
-            && !call.optional
-            && let Kind::Member(m) = &call.callee.kind
-            && m.optional
-            && !has_chain(&m.object)
-        {
-            return self.optional_method(e, call, m, result);
-        }
         let n = self.next();
         let mark = self.mark();
         // Before the chain, so that an error in it still names the variable. Only where its value
@@ -45,101 +36,84 @@ impl<'t> Inserter<'t> {
         }
     }
 
-    /// `o?.m(a)`: `((r = o) == null ? undefined : r.m(a))`.
-    pub(super) fn optional_method(
+    /// `head?.rest`: `(head == null ? void 0 : rest)`, where `rest` starts from the name of `head`.
+    pub(super) fn optional(
         &mut self,
         e: &'t Expr,
-        call: &'t Call,
-        m: &'t Member,
-        result: Result_,
+        o: &'t Optional,
+        rest: impl FnOnce(&mut Self, &'t Expr),
     ) {
         let n = self.next();
-        let inner = self.next();
-        let mark = self.mark();
-        let operand = self.held(&m.object);
-        let receiver = self.raw();
-        let function = self.raw();
-        let text = quote(&call.text);
-        let named = if operand.check { vec![receiver.clone()] } else { vec![] };
-        let link = m.object.span.end;
-        let at = self.skip_link(link);
-        // Text from the object to the property: `?.name` or `?.[key]`.
-        let (pre, post);
-        let mut slot_text = String::new();
-        match &result {
-            Result_::Into(slot) if slot.fresh => {
-                slot_text = slot.name.clone();
-                pre = format!("{slot_text} = {}(", self.own("own"));
-                post = format!(", {function})");
-            }
-            Result_::Into(slot) => {
-                slot_text = slot.name.clone();
-                pre = format!("{slot_text} = {}({}(", self.own("put"), self.own("own"));
-                post = format!(", {function}), {slot_text})");
-            }
-            Result_::Ignored => {
-                pre = format!("{}(", self.own("ignore"));
-                post = format!(", {function})");
-            }
-            Result_::Given => {
-                pre = format!("{}(", self.own("tail"));
-                post = format!(", {function})");
-            }
-            Result_::Kept => {
-                pre = format!("{}(", self.own("own"));
-                post = format!(", {function})");
-            }
-            Result_::Shared => {
-                pre = format!("{}(", self.own("share"));
-                post = ")".to_owned();
-            }
-            Result_::Looked | Result_::Awaited => (pre, post) = (String::new(), String::new()),
-        }
-        // Where the chain stops, a slot that is not fresh still has to give up its old value.
-        let stop = match &result {
-            Result_::Into(slot) if !slot.fresh => {
-                format!("{0} = {1}(void 0, {0})", slot.name, self.own("put"))
-            }
-            _ => "void 0".to_owned(),
-        };
-        let call_text = self.own("call");
-        let fetch = if call.args.is_empty() {
-            format!("{call_text}({}({function} = {receiver}", self.own("fn"))
-        } else {
-            format!("{call_text}({function} = {receiver}")
-        };
-        let computed = self.source.as_bytes().get(at as usize) == Some(&b'[');
-        let dot = if computed { "" } else { "." };
-        self.edits.replace(link, at, format!(") == null ? {stop} : {pre}{fetch}{dot}"));
-        if let Some(key) = &m.computed {
-            self.value(key);
-        }
-        if call.args.is_empty() {
-            let known = named.iter().map(|t| format!(", {t}")).collect::<String>();
-            self.edits.replace(call.open, call.open + 1, format!(", {text}{known}), {receiver}"));
-        } else {
-            self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
-            let ask = Ask { name: "askFetched", text: Some(text), last: None };
-            self.arguments(call, &function, &ask, named, true);
-        }
-        let drops = match &result {
-            Result_::Into(slot) => self.flush(mark, slot),
-            _ => String::new(),
-        };
-        let (open, close) = if drops.is_empty() {
-            ("(", format!("{post})"))
-        } else {
-            ("((", format!("{post}){drops}, {slot_text})"))
-        };
-        self.wrap(n, e.span, open, &close);
-        let object = Span { start: m.object.span.start, end: m.object.span.start };
-        self.wrap(inner, object, &format!("({receiver} = "), "");
+        self.wrap(n, e.span, "(", ")");
+        self.optional_parts(o, "void 0", rest);
     }
 
-    /// Offset after `?.` of an optional link whose object ends at `from`.
-    pub(super) fn skip_link(&self, from: u32) -> u32 {
-        let rest = &self.source[from as usize..];
-        from + rest.find("?.").map_or(0, |n| n as u32 + 2)
+    /// The same, its value in a slot.
+    pub(super) fn optional_into(&mut self, e: &'t Expr, o: &'t Optional, slot: &Slot) {
+        let n = self.next();
+        let mark = self.mark();
+        // Where the chain stops, the slot still has to give up its old value.
+        let stop = match slot.fresh {
+            true => "void 0".to_owned(),
+            false => format!("{0} = {1}(void 0, {0})", slot.name, self.own("put")),
+        };
+        self.optional_parts(o, &stop, |i, rest| i.own_into(rest, slot));
+        let drops = self.flush(mark, slot);
+        if drops.is_empty() {
+            self.wrap(n, e.span, "(", ")");
+        } else {
+            let value = self.raw();
+            self.wrap(n, e.span, &format!("({value} = ("), &format!("){drops}, {value})"));
+        }
+    }
+
+    fn optional_parts(
+        &mut self,
+        o: &'t Optional,
+        stop: &str,
+        rest: impl FnOnce(&mut Self, &'t Expr),
+    ) {
+        let head = match &o.head.kind {
+            Kind::Member(m) if o.method => {
+                let n = self.next();
+                let receiver = self.named(&m.object);
+                m.computed.iter().for_each(|key| self.value(key));
+                let function = self.raw();
+                self.wrap(n, o.head.span, &format!("({function} = "), ")");
+                self.receivers.insert(o.at, receiver);
+                Operand { text: Some(function), ..Operand::default() }
+            }
+            _ => self.named(&o.head),
+        };
+        self.edits.replace(o.head.span.end, o.at, format!(" == null ? {stop} : "));
+        if !o.dot {
+            self.edits.replace(o.at, o.at + 1, "");
+        }
+        // An operation in the rest may not end what its caller still holds.
+        self.links.insert(o.at, Operand { slot: None, ..head });
+        rest(self, &o.rest);
+    }
+
+    /// An operand with a name.
+    fn named(&mut self, e: &'t Expr) -> Operand {
+        let n = self.next();
+        let mut operand = self.held(e);
+        if operand.text.is_none() {
+            let raw = self.raw();
+            let (pre, post) = guarded(e);
+            self.wrap(n, e.span, &format!("({raw} = {pre}"), &format!("{post})"));
+            operand.text = Some(raw);
+        }
+        operand
+    }
+
+    /// What the rest of an optional chain starts from.
+    pub(super) fn link(&mut self, e: &'t Expr) -> Operand {
+        let head = self.links.get(&e.span.start).cloned().unwrap_or_default();
+        let n = self.next();
+        let text = head.text.clone().unwrap_or_default();
+        self.wrap(n, e.span, &text, "");
+        head
     }
 
     /// Links of a chain that stays as it is: receivers and arguments are shared. `early`: what it
@@ -182,14 +156,6 @@ fn is_reference(e: &Expr) -> bool {
     match &e.kind {
         Kind::Member(_) => true,
         Kind::Paren(inner) | Kind::Chain(inner) => is_reference(inner),
-        _ => false,
-    }
-}
-
-fn has_chain(e: &Expr) -> bool {
-    match &e.kind {
-        Kind::Call(c) => c.optional || has_chain(&c.callee),
-        Kind::Member(m) => m.optional || has_chain(&m.object),
         _ => false,
     }
 }

@@ -86,6 +86,8 @@ pub(crate) fn insert(
             drivers: vec![],
             regiven: vec![],
             promises: HashMap::new(),
+            links: HashMap::new(),
+            receivers: HashMap::new(),
             reserved: vec![],
             free: vec![],
             temps: 0,
@@ -210,6 +212,10 @@ struct Inserter<'t> {
     regiven: Vec<String>,
     /// Tokens of variables that hold promises.
     promises: HashMap<Sym, String>,
+    /// What the rest of an optional chain starts from, by the offset of its dot.
+    links: HashMap<u32, Operand>,
+    /// Receivers of methods that are called after such a dot.
+    receivers: HashMap<u32, Operand>,
     /// Temporaries of loops around the present statement.
     reserved: Vec<String>,
     free: Vec<usize>,

@@ -14,6 +14,7 @@ impl<'t> Inserter<'t> {
             }
             Kind::Construct(call) => self.construct(e, call, Result_::Ignored),
             Kind::Call(call) => self.call(e, call, Result_::Ignored),
+            Kind::Optional(o) => self.optional(e, o, Self::effect),
             Kind::Assign(a) => self.assign(e, a),
             Kind::Paren(inner) => self.effect(inner),
             Kind::Sequence(list) => list.iter().for_each(|e| self.effect(e)),
@@ -37,6 +38,7 @@ impl<'t> Inserter<'t> {
     pub(super) fn test(&mut self, e: &'t Expr) {
         match &e.kind {
             Kind::Paren(inner) => self.test(inner),
+            Kind::Optional(o) => self.optional(e, o, Self::test),
             Kind::Call(call) if !e.is_plain(&self.tree.vars) => {
                 self.call(e, call, Result_::Ignored);
             }
@@ -126,6 +128,10 @@ impl<'t> Inserter<'t> {
             Kind::Sequence(list) => self.sequence(list, |i, e| i.value(e)),
             Kind::Paren(inner) => self.value(inner),
             Kind::Chain(inner) => self.chain(e, inner, Result_::Looked),
+            Kind::Optional(o) => self.optional(e, o, Self::value),
+            Kind::Link => {
+                let _ = self.link(e);
+            }
             Kind::Construct(call) => self.construct(e, call, Result_::Looked),
             Kind::Yield(value) => self.yielded(e, value.as_deref()),
             Kind::Await(inner) if direct_call(inner).is_some() => {
@@ -174,10 +180,12 @@ impl<'t> Inserter<'t> {
             Kind::Read(sym) => self.read(e, *sym),
             Kind::This => Operand { text: Some("this".to_owned()), check: true, slot: None },
             Kind::Paren(inner) => self.held(inner),
+            Kind::Link => self.link(e),
             Kind::Call(_)
             | Kind::Conditional(_)
             | Kind::Logical(..)
             | Kind::Sequence(_)
+            | Kind::Optional(_)
             | Kind::Chain(_) => self.held_in_temp(e),
             Kind::Member(_) if self.is_uncounted(e) => {
                 self.value(e);
@@ -234,6 +242,7 @@ impl<'t> Inserter<'t> {
                 self.own_into(&parts[1], &Slot { fresh, ..slot.clone() });
             }
             Kind::Chain(inner) => self.chain(e, inner, Result_::Into(slot.clone())),
+            Kind::Optional(o) => self.optional_into(e, o, slot),
             Kind::Member(m) if view_of(m).is_some() => self.view(e, m, slot),
             Kind::Construct(call) if !e.is_plain(&self.tree.vars) => {
                 self.construct(e, call, Result_::Into(slot.clone()));
@@ -365,7 +374,16 @@ impl<'t> Inserter<'t> {
             | Kind::Conditional(_)
             | Kind::Logical(..)
             | Kind::Assign(_)
+            | Kind::Optional(_)
             | Kind::Chain(_) => true,
+            Kind::Link => {
+                let Some(Operand { text: Some(text), .. }) = self.links.get(&e.span.start) else {
+                    return;
+                };
+                let text = format!("{}({text})", self.own("share"));
+                let n = self.next();
+                return self.wrap(n, e.span, &text, "");
+            }
             _ => false,
         };
         let n = self.next();
@@ -479,6 +497,7 @@ impl<'t> Inserter<'t> {
             Kind::Member(_)
             | Kind::Assign(_)
             | Kind::Chain(_)
+            | Kind::Optional(_)
             | Kind::Call(_)
             | Kind::Construct(_)
             | Kind::Yield(_)
@@ -538,6 +557,7 @@ impl<'t> Inserter<'t> {
             Kind::Paren(inner) => self.keep(inner),
             Kind::Sequence(list) => self.sequence(list, |i, e| i.keep(e)),
             Kind::Call(call) => self.call(e, call, Result_::Kept),
+            Kind::Optional(o) => self.optional(e, o, Self::keep),
             _ if e.is_plain(&self.tree.vars) => self.value(e),
             Kind::Store(_) | Kind::Class(_) | Kind::New(_) | Kind::Await(_) | Kind::Yield(_) => {
                 self.value(e);

@@ -1,9 +1,9 @@
 "use strict"
-$own.module(() => {});export function f(o, x) {let $0a, $1, $1_;try{
+$own.module(() => {});export function f(o, x) {let $0a, $1, $1_, $2_;try{
   const a = ($0a = $own.lit({ x }))
   o.p = $own.store(o, "p", x)
-  o.q = $own.store(o, "q", ($1 = $own.own($own.call($1_ = x.add, x, $own.askOn($1_, 1, "x.add", x)), $1_)));$1 = $own.drop($1);
-  $own.share(o).r?.($own.share(x))
+  o.q = $own.store(o, "q", ($1 = $own.own($own.call($1_ = x.add, x, $own.askOn($1_, 1, "x.add", x)), $1_)));$1 = $own.drop($1);;
+  (($1_ = o.r) == null ? void 0 : $own.ignore($own.call($2_ = $1_, o, $own.askFetched($2_, x, "o.r", o)), $2_))
   const b = function () {/*$own*/}
   o.s = $own.store(o, "s", x)
   if (x) o.t = $own.store(o, "t", x)
@@ -12,8 +12,8 @@ $own.module(() => {});export function f(o, x) {let $0a, $1, $1_;try{
   return b
 }finally{$own.drop($0a);$own.drop($1);}/*$own*/}
 export function g(o) {
-  "use strict"
-  $own.share(o).p?.($own.share(o))
+  "use strict";let $1_, $2_;
+  ;(($1_ = o.p) == null ? void 0 : $own.ignore($own.call($2_ = $1_, o, $own.askFetched($2_, o, "o.p", o)), $2_))
   o.q = $own.store(o, "q", o)
 /*$own*/}
 export function h(o, x) {let $0y, $0z, $1_;try{
