@@ -6,13 +6,13 @@
 
 import {
   A, ObjectPrototype, SafeMap, SafeSet, SafeWeakSet, apply, compiled, ends, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
-  setPrototypeOf, value,
+  includes, isExtensible, ownKeys, setPrototypeOf, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  Stamp, adopt, children, claimed, counted, counts, hold, isContainer, lit, offer, register, release, retain, unclaimable,
+  Stamp, adopt, children, claimed, counted, counts, hold, hooks, isContainer, lit, offer, register, release, retain, share, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { fetched, unknown } from "ext:mlrun_tensor/00_own_calls.js";
-import { iterated, spread, taken } from "ext:mlrun_tensor/00_own_places.js";
+import { iterated, spread, store, taken } from "ext:mlrun_tensor/00_own_places.js";
 
 // A builtin that is known by what it does was just called, and its result needs counting: what it
 // is, and how to. Of an array method with callbacks, the last one writes it.
@@ -44,6 +44,68 @@ const takes = (array, operands) => {
   for (let i = 4; i < operands.length; i++) taken(array, operands[i]);
 };
 
+/** The array itself comes back. */
+const itself = (f, array) => ({ f, finish: (v) => v === array && (retain(array), true) });
+
+/** Every element is the array's own: none is looked up on a prototype, where code may be. */
+function isDense(array) {
+  for (let i = 0; i < array.length; i++) if (!hasOwn(array, i)) return false;
+  return true;
+}
+
+/** Array methods of which more is known of some operands only: what they give, or undefined. Operands are as above. */
+const wholes = new SafeMap([
+  [A.reverse, (array) => (isDense(array) ? itself(A.reverse, array) : undefined)],
+  [A.fill, (array, operands, alone) => (alone && isDense(array) ? filling(array, operands[1]) : undefined)],
+  [A.toReversed, (array) => copied(A.toReversed, array)],
+  // The conversion of its index comes before the copy.
+  [A.with, (array) => copied(A.with, array)],
+  [A.flat, (array, operands, alone) => (alone && (operands[1] === undefined || operands[1] === 1) ? flat(array) : undefined)],
+]);
+
+/** A copy that runs no code of the program while it is made. */
+const copied = (f, array) => (isDense(array) ? { f, finish: (v) => (lit(v), true) } : undefined);
+
+/** Builtins whose operands' conversion may run code that makes forget what is pending. */
+const converting = new SafeSet([A.slice, A.with]);
+
+/** The uncounted result of `f`: a copy that nothing is known of may hold what others count. */
+export function uncertain(v, f) {
+  if (isArray(v) && converting.has(f)) children(v, share);
+  return v;
+}
+
+/** `fill(v)`: the array takes a count for each place, and gives up what was there when it is gone. */
+function filling(array, v) {
+  let old;
+  children(array, (child) => {
+    if (counted(child)) old = { value: child, rest: old };
+  });
+  for (let i = 0; i < array.length; i++) taken(array, v);
+  const mine = itself(A.fill, array);
+  const { finish } = mine;
+  mine.finish = (result) => {
+    if (!finish(result)) return false;
+    let all = !Stamp.isFlying(array);
+    // Of a list that was spread, more than one was an operand.
+    children(array, (child) => {
+      all &&= child === v;
+    });
+    for (; all && old !== undefined; old = old.rest) release(old.value);
+    return true;
+  };
+  return mine;
+}
+
+/** `flat()` of arrays that run no code when they are read. */
+function flat(array) {
+  let quiet = isDense(array);
+  children(array, (child) => {
+    if (isArray(child)) quiet &&= isQuiet(child) && isDense(child);
+  });
+  return quiet ? { f: A.flat, finish: (v) => (lit(v), true) } : undefined;
+}
+
 /** Array methods without callbacks: what they do with the operands. */
 const arrays = new SafeMap([
   // Of what splice gets, only what it puts in is counted.
@@ -57,7 +119,9 @@ const callbacks = new SafeMap([
   [A.some, () => ({ take() {}, finish: () => false })],
   [A.every, () => ({ take() {}, finish: () => false })],
   [A.find, () => new Found()],
+  [A.findLast, () => new Found()],
   [A.findIndex, () => ({ take() {}, finish: () => false })],
+  [A.findLastIndex, () => ({ take() {}, finish: () => false })],
   [A.map, () => new Results((element, result, owned) => (owned || hold(result), [result]), true)],
   [A.filter, () => new Results((element, result) => (result ? [hold(element)] : []))],
   [A.flatMap, () => new Results(flattened, true)],
@@ -172,7 +236,7 @@ function folding(f, callback) {
 
 const ordinary = (v) => isArray(v) && !Stamp.isFlying(v) && getPrototypeOf(v) === A;
 
-const makers = new SafeSet([A.slice, A.concat, A.map, A.filter, A.flatMap, A.splice]);
+const makers = new SafeSet([A.slice, A.concat, A.map, A.filter, A.flatMap, A.splice, A.flat]);
 const folds = new SafeSet([A.reduce, A.reduceRight]);
 const species = getOwnPropertyDescriptor(Array, Symbol.species).get;
 const speciesKey = Symbol.species;
@@ -201,20 +265,28 @@ function askedOn(f, last, text, receiver, a) {
   if (isArray(receiver)) {
     if (callbacks.has(f) && walks(f, receiver) && compiled(last)) return holding(f, last);
     if (folds.has(f) && walks(f, receiver) && compiled(last)) return folding(f, last);
-    if (f === A.sort && fits(f, receiver) && compiled(last)) return sorting(receiver, last);
-    if (effected(f, receiver, arguments)) return last;
+    if ((f === A.sort || f === A.toSorted) && fits(f, receiver) && compiled(last)) return sorting(f, receiver, last);
+    if (effected(f, receiver, arguments, true)) return last;
   }
   if (makesOf(f, last, receiver)) return last;
   return apply(fetched, undefined, arguments);
 }
 
 /** Whether `f` is a method without callbacks that is known; then its operands are taken care of. */
-function effected(f, receiver, operands) {
+function effected(f, receiver, operands, alone) {
   const effect = arrays.get(f);
+  if (wholes.has(f)) return fits(f, receiver) && knownWhole(f, receiver, operands, alone);
   if (effect === undefined || !fits(f, receiver)) return false;
   if (f === A.concat && !areQuiet(operands)) return false;
   effect(receiver, operands);
   builtin = f === A.splice ? splicing(receiver) : results.get(f);
+  return true;
+}
+
+function knownWhole(f, receiver, operands, alone) {
+  const known = wholes.get(f)(receiver, operands, alone);
+  if (known === undefined) return false;
+  builtin = known;
   return true;
 }
 
@@ -260,7 +332,8 @@ export function askMore(f, last, text, receiver, a) {
 function askedMore(f, last, text, receiver, a) {
   builtin = undefined;
   if (typeof f !== "function") return apply(fetched, undefined, arguments);
-  if (isArray(receiver) && effected(f, receiver, arguments)) return last;
+  if (isArray(receiver) && effected(f, receiver, arguments, false)) return last;
+  if (f === assign && receiver === ObjectClass && assigned(arguments)) return last;
   // Its other operand is only handed on to the callback, which borrows it.
   if (wrappers.has(a)) return last;
   if (f === arrayFrom && receiver === ArrayClass && arguments.length < 6 && compiled(last)) {
@@ -287,14 +360,15 @@ export function called(f, receiver, callback) {
 }
 
 /** `sort`: until it has put all back, the array gives up nothing; a method that takes something out
- * shares it, and all that was in it. */
-function sorting(array, compare) {
+ * shares it, and all that was in it. So it is while `toSorted` compares what it has copied. */
+function sorting(f, array, compare) {
   const mine = {
-    f: A.sort,
+    f,
     finish(v) {
-      if (v !== array) return false;
+      if (f === A.sort ? v !== array : !isArray(v) || Stamp.has(v)) return false;
       Stamp.fly(array, -1);
-      retain(array);
+      if (f === A.sort) retain(array);
+      else lit(v);
       return true;
     },
   };
@@ -311,7 +385,7 @@ function sorting(array, compare) {
 
 const ArrayClass = Array, ObjectClass = Object;
 const { from: arrayFrom } = Array;
-const { values: objectValues, entries: objectEntries, fromEntries } = Object;
+const { assign, values: objectValues, entries: objectEntries, fromEntries } = Object;
 callbacks.set(arrayFrom, callbacks.get(A.map));
 const copies = { f: arrayFrom, finish: (v) => (lit(v), true) };
 const takesValues = { f: objectValues, finish: (v) => (lit(v), true) };
@@ -354,6 +428,38 @@ function arePairs(list) {
   return true;
 }
 
+/** `Object.assign` where it runs no code: done here, store by store; that it is done again changes nothing. */
+function assigned(operands) {
+  const target = operands[4];
+  if (!counted(target) || !isContainer(target) || isArray(target) || !isExtensible(target)) return false;
+  for (let p = getPrototypeOf(target); p !== null; p = getPrototypeOf(p)) if (counts.isProxy?.(p) !== false) return false;
+  for (let i = 5; i <= operands.length; i++) {
+    if (!isAssignable(target, operands[i < operands.length ? i : 1])) return false;
+  }
+  for (let i = 5; i <= operands.length; i++) {
+    const source = operands[i < operands.length ? i : 1];
+    if (!counted(source)) continue;
+    const keys = ownKeys(source);
+    for (let k = 0; k < keys.length; k++) {
+      const property = getOwnPropertyDescriptor(source, keys[k]);
+      if (property.enumerable) target[keys[k]] = store(target, keys[k], property.value);
+    }
+  }
+  builtin = itself(assign, target);
+  return true;
+}
+
+/** What is counted has data properties only; none of them may meet a setter, or be called without a call. */
+function isAssignable(target, source) {
+  if (source === undefined || source === null) return true;
+  if (!counted(source) || !isContainer(source)) return false;
+  const keys = ownKeys(source);
+  for (let k = 0; k < keys.length; k++) {
+    if (includes(hooks, keys[k]) || (keys[k] in target && !hasOwn(target, keys[k]))) return false;
+  }
+  return true;
+}
+
 const seen = new SafeSet([
   A.push, A.unshift, A.includes, A.indexOf, A.forEach, A.some, A.every, A.findIndex,
 ]);
@@ -381,12 +487,15 @@ export function fnOn(f, text, receiver) {
   return follows(f) ? f : askedFn(f, text, receiver);
 }
 
+const none = { __proto__: null, length: 3 };
+
 /** `fnOn` for an operation that is the last use of its receiver. */
 export function fnLast(f, text, receiver) {
   return ends(f) ? (offer(receiver, undefined, 1), f) : fnOn(f, text, receiver);
 }
 
 function askedFn(f, text, receiver) {
+  if (isArray(receiver) && wholes.has(f) && fits(f, receiver) && knownWhole(f, receiver, none, true)) return f;
   if (isArray(receiver) && results.has(f) && fits(f, receiver)) {
     builtin = results.get(f);
     return f;

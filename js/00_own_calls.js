@@ -9,7 +9,7 @@ import {
 import {
   claimed, counted, counts, give, lend, register, release, retain, share, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
-import { builtin, forget, settle } from "ext:mlrun_tensor/00_own_arrays.js";
+import { builtin, forget, settle, uncertain } from "ext:mlrun_tensor/00_own_arrays.js";
 
 /** Takes over the count that `f` gave with `v`, or retains. */
 export function own(v, f) {
@@ -18,7 +18,7 @@ export function own(v, f) {
 
 function kept(v, f) {
   if (builtin !== undefined && settle(v, f)) return v;
-  if (!counted(v)) return v;
+  if (!counted(v)) return uncertain(v, f);
   if (v === register && compiled(f)) {
     claimed();
   } else {
@@ -49,6 +49,7 @@ export function tail(v, f) {
 
 function passed(v, f) {
   if (builtin !== undefined && settle(v, f)) return give(v);
+  uncertain(v, f);
   if (register !== undefined && (register !== v || !compiled(f))) return lend(v);
   return register === undefined ? lend(v) : v;
 }

@@ -142,6 +142,15 @@ export function store(o, key, v) {
   return v;
 }
 
+/** Just before `delete o[key]`: what is there is given up. */
+export function gone(o, key) {
+  if (typeof o !== "object" || o === null || !counted(o) || !Stamp.has(o) || Stamp.isFlying(o)) return key;
+  if (typeof key === "object" || typeof key === "function") return share(o), key;
+  const property = getOwnPropertyDescriptor(o, key);
+  if (property !== undefined && property.configurable && counted(property.value)) release(property.value);
+  return key;
+}
+
 /** Just before `array.length = n`: elements from there on are given up. */
 function shorten(array, n) {
   if (typeof n !== "number" || n >>> 0 !== n || Stamp.isFlying(array) || Stamp.isOdd(array) || array.length >= SPARSE) return;

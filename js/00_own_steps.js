@@ -4,14 +4,14 @@
 // program runs in between, so it cannot go astray.
 
 import {
-  ObjectPrototype, SafeMap, SafeSet, SafeWeakSet, TAKES, answerFor, apply, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
-  ownKeys, value, yields,
+  A, ObjectPrototype, SafeMap, SafeSet, SafeWeakSet, TAKES, answerFor, apply, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray,
+  ownKeys, setPrototypeOf, value, yields,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  claimed, counted, counts, hold, register, release, retain, share, unclaimable,
+  adopt, claimed, counted, counts, hold, register, release, retain, share, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { ask, askFetched, fn, own } from "ext:mlrun_tensor/00_own_calls.js";
-import { iterated, iteratorPrototype, spread } from "ext:mlrun_tensor/00_own_places.js";
+import { iterated, iteratorPrototype, list, spread } from "ext:mlrun_tensor/00_own_places.js";
 
 // A token carries the count of what an asynchronous function completes with to the `await` that
 // made it just before the call. Nothing runs between the two, so it cannot go astray.
@@ -144,8 +144,11 @@ class Driver {
     const f = this.#generator.return;
     return f === undefined || f === null ? f : () => apply(f, this.#generator, []);
   }
+  static is(d) {
+    return typeof d === "object" && d !== null && #token in d;
+  }
   static took(d) {
-    if (typeof d !== "object" || d === null || !(#token in d)) return;
+    if (!Driver.is(d)) return;
     const v = d.#token.value;
     d.#token.value = undefined;
     if (counted(v)) release(v);
@@ -208,8 +211,11 @@ class Stepper {
     this.#ended();
     return f;
   }
+  static is(d) {
+    return typeof d === "object" && d !== null && #step in d;
+  }
   static took(d) {
-    if (typeof d !== "object" || d === null || !(#step in d)) return false;
+    if (!Stepper.is(d)) return false;
     const step = d.#step;
     d.#step = undefined;
     if (counted(step)) release(step);
@@ -217,6 +223,19 @@ class Stepper {
   }
 }
 Object.setPrototypeOf(Stepper.prototype, null);
+
+/** What is spread, and what `f` made just now: elements that a generator yields go into a list. */
+export function collect(v, f) {
+  const d = drive(v, f, false);
+  if (d === v) return list(v);
+  if (!Driver.is(d) && !Stepper.is(d)) return d;
+  const out = setPrototypeOf([], null);
+  for (const x of d) {
+    out[out.length] = hold(x);
+    yielded(d);
+  }
+  return adopt(setPrototypeOf(out, A));
+}
 
 /** A stepper for an object whose iterator and steps are made by compiled functions. */
 function stepBy(v) {
@@ -268,7 +287,6 @@ export function fnGen(f, text, receiver) {
   return steps(f) || walks(f, receiver) ? f : fn(f, text, receiver);
 }
 
-const { prototype: A } = Array;
 const walkers = new SafeSet([A.values, A.keys, A.entries]);
 
 /** A loop over an iterator of the array itself, which nobody else gets hold of. */

@@ -257,6 +257,8 @@ pub(crate) enum Kind {
     Function(UnitId),
     /// Evaluates operands, gives a value that is never managed; retains nothing.
     Operator(Vec<Expr>),
+    /// `delete o.p`, the operand of an `Operator`.
+    Deleted(Box<Member>),
     /// Like `Operator`, for `void`, `typeof` and `in`, whose operands are worth claiming.
     Inspect(Vec<Expr>),
     /// `v instanceof C`: gives a boolean; code of the program may get `v`.
@@ -565,7 +567,7 @@ impl Expr {
                 visit(&call.callee);
                 call.args.iter().for_each(|a| visit(&a.value));
             }
-            Kind::Member(member) => {
+            Kind::Member(member) | Kind::Deleted(member) => {
                 visit(&member.object);
                 member.computed.iter().for_each(visit);
             }
@@ -585,7 +587,11 @@ impl Call {
     pub fn makes_container(&self) -> bool {
         matches!(
             self.text.as_str(),
-            "Array.from" | "Object.values" | "Object.entries" | "Object.fromEntries"
+            "Array.from"
+                | "Object.assign"
+                | "Object.values"
+                | "Object.entries"
+                | "Object.fromEntries"
         )
     }
 
@@ -604,6 +610,8 @@ impl Call {
                         | "every"
                         | "find"
                         | "findIndex"
+                        | "findLast"
+                        | "findLastIndex"
                         | "reduce"
                         | "reduceRight"
                 )
@@ -649,6 +657,7 @@ impl Expr {
                 | Kind::Await(_)
                 | Kind::Store(_)
                 | Kind::InstanceOf(_)
+                | Kind::Deleted(_)
                 | Kind::Unsupported(_)
         );
         self.children(&mut |c| found |= c.has_effects());

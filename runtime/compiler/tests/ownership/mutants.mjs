@@ -63,5 +63,13 @@ export const mutants = {
   "a replaced iterator of iterators is not noticed": { runtime: [["iterated(array) &&\n  !hasOwn(iteratorPrototype, iteratorKey)", "iterated(array) || iterated(array) &&\n  !hasOwn(iteratorPrototype, iteratorKey)"]] },
   "a list spread into a literal is not held": { emitted: [[/\.\.\.(\$\d+) = \$own\.list\(/g, "...$1 = $own.spread("]] },
   "an object spread into a literal is not held": { emitted: [[/\$own\.copy\(/g, "$own.parts("]] },
+  "a filled array does not retain": { runtime: [["  for (let i = 0; i < array.length; i++) taken(array, v);\n  const mine", "  const mine"]] },
+  "copies that run no code do not retain": { runtime: [["{ f, finish: (v) => (lit(v), true) } : undefined);", "{ f, finish: (v) => (adopt(v), true) } : undefined);"]] },
+  "a flat list does not retain": { runtime: [["{ f: A.flat, finish: (v) => (lit(v), true) }", "{ f: A.flat, finish: (v) => (adopt(v), true) }"]] },
+  "a sorted copy does not retain": { runtime: [["      else lit(v);", "      else adopt(v);"]] },
+  "assigned properties are not counted": { runtime: [["target[keys[k]] = store(target, keys[k], property.value);", "target[keys[k]] = property.value;"]] },
+  "what is deleted is given up twice": { runtime: [["counted(property.value)) release(property.value);\n  return key;", "counted(property.value)) release(property.value), counted(property.value) && release(property.value);\n  return key;"]] },
+  "what a spread generator yields is not held": { runtime: [["    out[out.length] = hold(x);", "    out[out.length] = x;"]] },
+  "an array that gives itself brings no count": { runtime: [["v === array && (retain(array), true) });", "v === array });"]] },
   "any generator is driven": { runtime: [["if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {", "if (untouched(v) !== undefined) {"]] },
 };

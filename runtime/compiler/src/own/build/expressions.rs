@@ -154,7 +154,7 @@ impl<'a> Builder<'a> {
             // `delete x` is about the variable, not about its value, and `delete o.x` reads no property.
             (Op::Delete, Kind::Read(_)) => Kind::Plain,
             (Op::Delete, Kind::Member(m)) if !m.is_super => {
-                Kind::Operator(std::iter::once(m.object).chain(m.computed).collect())
+                Kind::Operator(vec![Expr { span: operand.span, kind: Kind::Deleted(m) }])
             }
             (op, kind) => self.unary_of(op, Expr { span: operand.span, kind }),
         }

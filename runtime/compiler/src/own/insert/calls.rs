@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::{Inserter, Mark, Operand, Result_, guarded, quote};
+use crate::own::modes::direct_call;
 use crate::own::tree::*;
 
 /// The question about a callee: what asks, and what an error calls the callee. Text that comes after
@@ -207,6 +208,7 @@ impl<'t> Inserter<'t> {
         let count = call.args.len();
         let n = self.next();
         let mut check = !named.is_empty();
+        let mut unnamed = false;
         let mut last_slot = None;
         for (i, a) in call.args.iter().enumerate() {
             // A callback in front of an initial value, or of its `this`, is replaced.
@@ -215,6 +217,7 @@ impl<'t> Inserter<'t> {
             let operand =
                 if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
             check |= operand.check;
+            unnamed |= a.spread || i + 1 < count && !operand.check;
             last_slot = operand.slot;
             if walks && !a.spread {
                 let (called, raw) = (self.own("called"), self.raw());
@@ -236,6 +239,8 @@ impl<'t> Inserter<'t> {
                 self.ends(receiver.as_ref(), *mark) + 2 * self.ends(last_slot.as_ref(), *mark)
             });
             let (name, ends) = match ends {
+                // It writes from one operand to the next, so all of them must be seen.
+                0 if unnamed && call.text == "Object.assign" => ("askFetched", None),
                 0 => (ask.name, None),
                 _ => ("askLast", Some(ends.to_string())),
             };
@@ -280,9 +285,15 @@ impl<'t> Inserter<'t> {
         }
         let n = self.next();
         let list = self.temp();
-        let _ = self.held(e);
-        let pre = format!("{} = {}(", list.name, self.own(copy));
-        self.wrap(n, e.span, &pre, ")");
+        if copy == "list" && direct_call(e).is_some() {
+            let function = self.steps(e);
+            let pre = format!("{} = {}(", list.name, self.own("collect"));
+            self.wrap(n, e.span, &pre, &format!(", {function})"));
+        } else {
+            let _ = self.held(e);
+            let pre = format!("{} = {}(", list.name, self.own(copy));
+            self.wrap(n, e.span, &pre, ")");
+        }
         Operand { text: Some(list.name), check: true, slot: None }
     }
 
@@ -291,6 +302,9 @@ impl<'t> Inserter<'t> {
         match (object, kept) {
             (_, true) => {
                 let _ = self.spread_copy(e, if object { "copy" } else { "list" });
+            }
+            (false, false) if direct_call(e).is_some() => {
+                let _ = self.spread_copy(e, "list");
             }
             (true, false) => self.spread_source(e, "parts"),
             (false, false) => self.iterated(e),

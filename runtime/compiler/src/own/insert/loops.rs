@@ -49,6 +49,13 @@ impl<'t> Inserter<'t> {
     /// borrows its operands as long.
     pub(super) fn driven(&mut self, e: &'t Expr, driver: &str, awaits: bool) {
         let n = self.next();
+        let function = self.steps(e);
+        let pre = format!("{driver} = {}(", self.own("drive"));
+        self.wrap(n, e.span, &pre, &format!(", {function}, {awaits})"));
+    }
+
+    /// Emits what is stepped through; gives the name of the function that made it right here.
+    pub(super) fn steps(&mut self, e: &'t Expr) -> String {
         self.callee = None;
         self.driving = direct_call(e).is_some();
         let _ = match &e.kind {
@@ -57,9 +64,7 @@ impl<'t> Inserter<'t> {
             _ => self.held(e),
         };
         self.driving = false;
-        let function = self.callee.take().unwrap_or_else(|| "void 0".to_owned());
-        let pre = format!("{driver} = {}(", self.own("drive"));
-        self.wrap(n, e.span, &pre, &format!(", {function}, {awaits})"));
+        self.callee.take().unwrap_or_else(|| "void 0".to_owned())
     }
 
     /// A value that goes through the iterator protocol, held until `pending` is flushed.

@@ -118,6 +118,7 @@ impl<'t> Inserter<'t> {
                 let _ = self.held_in_temp(e);
             }
             Kind::Member(m) => self.member(m),
+            Kind::Deleted(m) => self.deleted(e, m),
             Kind::Assign(a) => self.assign(e, a),
             Kind::Conditional(parts) => {
                 self.test(&parts[0]);
@@ -548,6 +549,26 @@ impl<'t> Inserter<'t> {
         }
         if let Some(key) = &m.computed {
             self.value(key);
+        }
+    }
+
+    /// `delete o.p`: `delete o[gone(o, "p")]`.
+    fn deleted(&mut self, e: &'t Expr, m: &'t Member) {
+        let operand = self.held(&m.object);
+        let gone =
+            operand.text.filter(|_| operand.check).map(|o| format!("{}({o}, ", self.own("gone")));
+        match (&m.computed, gone) {
+            (Some(key), Some(gone)) => {
+                let n = self.next();
+                self.value(key);
+                self.wrap(n, key.span, &gone, ")");
+            }
+            (Some(key), None) => self.value(key),
+            (None, Some(gone)) => {
+                let name = quote(m.name.as_deref().unwrap_or_default());
+                self.edits.replace(m.object.span.end, e.span.end, format!("[{gone}{name})]"));
+            }
+            (None, None) => {}
         }
     }
 

@@ -1,5 +1,5 @@
 import { full } from "mlrun";
-const { print } = globalThis.harness;
+const print = (...vs) => vs.map((v) => globalThis.harness.print(v)).length;
 const T = (n = 1) => full([2], n);
 
 // Values on the way through a chain are held, whatever runs meanwhile.

@@ -1,5 +1,5 @@
 import { full } from "mlrun";
-const { print } = globalThis.harness;
+const print = (...vs) => vs.map((v) => globalThis.harness.print(v)).length;
 const T = (n = 1) => full([2], n);
 
 // Code behind a spread takes out of its source what the literal has copied already.
