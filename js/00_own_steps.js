@@ -10,7 +10,8 @@ import {
 import {
   adopt, claimed, counted, counts, hold, register, release, retain, share, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
-import { ask, askFetched, fn, own } from "ext:mlrun_tensor/00_own_calls.js";
+import { askMore, askOn, fnOn } from "ext:mlrun_tensor/00_own_arrays.js";
+import { ask, askFetched, own } from "ext:mlrun_tensor/00_own_calls.js";
 import { iterated, iteratorPrototype, list, spread } from "ext:mlrun_tensor/00_own_places.js";
 
 // A token carries the count of what an asynchronous function completes with to the `await` that
@@ -283,8 +284,16 @@ export function askGenFetched(f, last) {
   return steps(f) ? last : apply(askFetched, undefined, arguments);
 }
 
+export function askGenOn(f, last) {
+  return steps(f) ? last : apply(askOn, undefined, arguments);
+}
+
+export function askGenMore(f, last) {
+  return steps(f) ? last : apply(askMore, undefined, arguments);
+}
+
 export function fnGen(f, text, receiver) {
-  return steps(f) || walks(f, receiver) ? f : fn(f, text, receiver);
+  return steps(f) || walks(f, receiver) ? f : fnOn(f, text, receiver);
 }
 
 const walkers = new SafeSet([A.values, A.keys, A.entries]);

@@ -10,7 +10,7 @@ export {
   arg, birth, copy, dflt, field, first, fresh, gone, list, made, parent, parts, shareAll, spread, store, swap, tested,
 } from "ext:mlrun_tensor/00_own_places.js";
 export {
-  askGen, askGenFetched, claim, collect, done, drive, enter, fnGen, ownGen, pass, resume, resumed, ticket, ticketFor,
+  askGen, askGenFetched, askGenMore, askGenOn, claim, collect, done, drive, enter, fnGen, ownGen, pass, resume, resumed, ticket, ticketFor,
   token, yielded,
 } from "ext:mlrun_tensor/00_own_steps.js";
 export { askLast, askMore, askOn, askSeen, askSeenMore, called, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";

@@ -214,8 +214,13 @@ impl<'t> Inserter<'t> {
             // A callback in front of an initial value, or of its `this`, is replaced.
             let walks = i == 0 && count == 2 && call.walks_array() && ask.name.ends_with("More");
             let n = if walks { self.next() } else { 0 };
-            let operand =
-                if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
+            // Nothing runs between the steps of what `Array.from(f())` copies.
+            let copied = count == 1 && call.text == "Array.from" && direct_call(&a.value).is_some();
+            let operand = if a.spread || copied {
+                self.spread_argument(&a.value)
+            } else {
+                self.held(&a.value)
+            };
             check |= operand.check;
             unnamed |= a.spread || i + 1 < count && !operand.check;
             last_slot = operand.slot;
@@ -431,7 +436,14 @@ impl<'t> Inserter<'t> {
             // Library methods that are known by what they do need their result to pass by.
             let (known, more) = (check && claims, call.args.len() > 1);
             let ask = match (known, check) {
-                _ if self.drives && !builtin => "askGenFetched",
+                (true, _) if self.drives && !builtin => {
+                    if more {
+                        "askGenMore"
+                    } else {
+                        "askGenOn"
+                    }
+                }
+                (false, _) if self.drives && !builtin => "askGenFetched",
                 (true, _) if more => "askMore",
                 (true, _) => "askOn",
                 (false, true) if more => "askSeenMore",

@@ -145,3 +145,20 @@ const T = () => full([2], ++n);
   list.length = 0;
   print(merged.a, merged.t);
 }
+{
+  // Loops over copies, and what is copied from a generator.
+  const xs = [T(), T(), T()];
+  for (const x of xs.slice()) { xs.length = 0; print(x); }
+  const ys = [T(), T()];
+  for (const y of ys.toReversed()) print(y, ys.pop());
+  for (const y of [T(), T()].reverse()) print(y);
+  for (const y of [T(), T()].with(0, T())) print(y);
+  for (const y of [T(), T()].concat([T()]).slice(1)) print(y);
+  function* g(k) { for (let i = 0; i < k; i++) yield T(); }
+  const from = Array.from(g(2)), mapped = Array.from(g(2), (t, i) => t.add(i));
+  print(from[1], mapped[1], Array.from(g(1))[0], Array.from({ length: 2 }).length, Array.from(new Set([T()]))[0]);
+  const order = [];
+  function* watched() { for (let i = 0; i < 2; i++) { order.push(`g${i}`); yield T(); } }
+  Array.from(watched(), (t, i) => order.push(`m${i}`));
+  print(order.join());
+}
