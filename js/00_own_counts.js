@@ -47,50 +47,58 @@ export function borrowed(v) {
   return v;
 }
 
+// What is known of a container, as bits of one number: a field more costs each birth of one.
+/** Uncounted code can see it. */
+const SHARED = 1;
+/** It may hold a value with a count. */
+const HOLDS = 2;
+/** It may hold containers. */
+const DEEP = 4;
+/** An array with properties that are no elements. */
+const ODD = 8;
+/** How often it was handed out and not claimed yet, from here on: what it held then others may have seen. */
+const FLIGHT = 16;
+
 /** The count of a container: an array, object literal or instance stamped at birth. */
 export class Stamp extends Given {
   #rc = 1;
-  #shared = false;
-  /** How often it was handed out and not claimed yet: what it held then others may have seen. */
-  #flights = 0;
-  /** It may hold a value with a count. */
-  #holds = false;
-  /** It may hold containers. */
-  #deep = false;
-  /** An array with properties that are no elements. */
-  #odd = false;
+  #known = 0;
   static isOdd(v) {
-    return v.#odd;
+    return (v.#known & ODD) !== 0;
   }
   static makeOdd(v) {
-    v.#odd = true;
+    v.#known |= ODD;
   }
   static has(v) {
     return #rc in v;
   }
+  /** It has a count, and nobody uncounted can see it. */
+  static counts(v) {
+    return #rc in v && (v.#known & SHARED) === 0;
+  }
   static isShared(v) {
-    return v.#shared;
+    return (v.#known & SHARED) !== 0;
   }
   static isFlying(v) {
-    return v.#flights > 0;
+    return v.#known >= FLIGHT;
   }
   static fly(v, by) {
-    v.#flights += by;
+    v.#known += by * FLIGHT;
   }
   static isDeep(v) {
-    return v.#deep;
+    return (v.#known & DEEP) !== 0;
   }
   static deepen(v) {
-    v.#deep = v.#holds = true;
+    v.#known |= DEEP | HOLDS;
   }
   static holds(v) {
-    return v.#holds;
+    return (v.#known & HOLDS) !== 0;
   }
   static keep(v) {
-    v.#holds = true;
+    v.#known |= HOLDS;
   }
   static share(v) {
-    v.#shared = true;
+    v.#known |= SHARED;
   }
   static retain(v) {
     if (v.#rc <= 0) counts.dead?.("retained", v);
@@ -105,8 +113,7 @@ export class Stamp extends Given {
 
 export function counted(v) {
   if (typeof v !== "object" || v === null) return false;
-  if (counts.is(v)) return !counts.shared(v);
-  return Stamp.has(v) && !Stamp.isShared(v);
+  return counts.is(v) ? !counts.shared(v) : Stamp.counts(v);
 }
 
 export function retain(v) {
@@ -131,21 +138,32 @@ export function children(container, visit) {
   }
 }
 
+/** Calls `visit` on what a container with data properties holds, which is not released yet. */
+function contents(container, visit) {
+  if (isArray(container)) return children(container, visit);
+  const keys = ownKeys(container);
+  for (let i = 0; i < keys.length; i++) visit(container[keys[i]]);
+}
+
 /** One count less of a counted value; at zero its children follow, without recursion. */
 export function release(v) {
-  if (counts.is(v)) return counts.release(v);
-  let work = { value: v, rest: undefined };
-  while (work !== undefined) {
-    const next = work.value;
+  if (counts.is(v)) counts.release(v);
+  else if (Stamp.release(v)) ended(v);
+}
+
+/** The last count of a container is gone. */
+function ended(container) {
+  let work;
+  const visit = (child) => {
+    if (dropHandle(child) || typeof child !== "object" || child === null) return;
+    if (Stamp.counts(child) && Stamp.release(child)) work = { value: child, rest: work };
+  };
+  for (let next = container; ;) {
+    if (Stamp.holds(next)) contents(next, visit);
+    counts.died?.(next);
+    if (work === undefined) return;
+    next = work.value;
     work = work.rest;
-    if (counts.is(next)) {
-      counts.release(next);
-    } else if (Stamp.release(next)) {
-      children(next, (child) => {
-        if (counted(child)) work = { value: child, rest: work };
-      });
-      counts.died?.(next);
-    }
   }
 }
 
@@ -227,7 +245,8 @@ export function drop(v) {
 
 // Apart from `drop`, which is short enough to be compiled in place.
 function dropped(v) {
-  if (!dropHandle(v) && counted(v)) release(v);
+  if (dropHandle(v) || typeof v !== "object" || v === null) return;
+  if (Stamp.counts(v) && Stamp.release(v)) ended(v);
 }
 
 /**
@@ -304,13 +323,23 @@ export function lit(v) {
       return v;
     }
   }
+  return record(v);
+}
+
+/** `lit` for an object literal that has none of `hooks`. */
+export function record(v) {
   new Stamp(v);
   counts.born?.(v);
-  children(v, (child) => {
-    if (!counted(child)) return;
-    retain(child);
-    Stamp.keep(v);
-    if (isContainer(child)) Stamp.deepen(v);
+  contents(v, (child) => {
+    if (typeof child !== "object" || child === null) return;
+    if (counts.is(child)) {
+      if (counts.shared(child)) return;
+      counts.retain(child);
+      Stamp.keep(v);
+    } else if (Stamp.counts(child)) {
+      Stamp.retain(child);
+      Stamp.deepen(v);
+    }
   });
   return v;
 }

@@ -4,7 +4,7 @@
 
 export { compiled, module } from "ext:mlrun_tensor/00_own_known.js";
 export {
-  adopt, again, bare, borrowed, configure, drop, give, given, hold, leave, lend, lit, lose, put, share, took,
+  adopt, again, bare, borrowed, configure, drop, give, given, hold, leave, lend, lit, lose, put, record, share, took,
 } from "ext:mlrun_tensor/00_own_counts.js";
 export {
   arg, birth, copy, dflt, field, first, fresh, gone, list, made, parent, parts, shareAll, spread, store, swap, tested,

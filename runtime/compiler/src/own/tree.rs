@@ -38,6 +38,13 @@ pub(crate) struct ClassInfo {
     pub odd: bool,
 }
 
+impl Shape {
+    /// The operation that counts a fresh one.
+    pub fn stamp(self) -> &'static str {
+        if self == Self::Record { "record" } else { "lit" }
+    }
+}
+
 impl Span {
     pub fn holds(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
@@ -269,7 +276,7 @@ pub(crate) enum Kind {
     Literal {
         items: Vec<Argument>,
         countable: bool,
-        object: bool,
+        shape: Shape,
     },
     /// A class: its parent and computed keys.
     Class(Vec<Expr>),
@@ -332,6 +339,15 @@ pub(crate) struct Member {
     /// A getter of the file has this name.
     pub getter: bool,
     pub computed: Option<Expr>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    List,
+    /// An object of which some property may be called without a call, such as `then`.
+    Object,
+    /// Any other object.
+    Record,
 }
 
 /// `head?.rest`. Nodes on the way from `rest` down to its [`Kind::Link`] start at `at`.

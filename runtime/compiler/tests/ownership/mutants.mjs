@@ -11,7 +11,7 @@ export const mutants = {
   "every function counts as compiled": { runtime: [["if (typeof f !== \"function\") return false;", "return typeof f === \"function\";"]] },
   "stores do not retain": { runtime: [["  if (!counted(v)) return;\n  retain(v);", "  if (!counted(v)) return;"]] },
   "stores into uncounted places do not share": { runtime: [["!Stamp.has(o)) return share(v);", "!Stamp.has(o)) return v;"]] },
-  "literals do not retain": { runtime: [["    if (!counted(child)) return;\n    retain(child);", "    if (!counted(child)) return;"]] },
+  "literals do not retain": { runtime: [["      counts.retain(child);\n      Stamp.keep(v);", "      Stamp.keep(v);"]] },
   "returned borrowed values are not retained": { runtime: [["return give(hold(v));", "return give(v);"]] },
   "any iterator is trusted": { runtime: [["return iterated(v) ? v : share(v);", "return v;"]] },
   "elements are not held during callbacks": { runtime: [["    hold(element);\n    try {\n      unclaimable();\n      const result = apply(callback, this", "    try {\n      unclaimable();\n      const result = apply(callback, this"], ["    } finally {\n      if (counted(element)) release(element);\n    }\n  };\n}\n\n/** A callback", "    } finally {\n    }\n  };\n}\n\n/** A callback"]] },

@@ -7,6 +7,9 @@ use super::names::{callee_text, skip_to};
 use super::{Builder, logic, span};
 use crate::own::tree::{self, *};
 
+/// A method under one of these names runs without a call in the program; see `hooks` of the runtime half.
+const HOOKS: &[&str] = &["valueOf", "toString", "toJSON", "then"];
+
 impl<'a> Builder<'a> {
     // Expressions.
 
@@ -67,7 +70,7 @@ impl<'a> Builder<'a> {
                     }
                 }
                 items.extend(self.unknown_item(a.span.end));
-                Kind::Literal { items, countable: true, object: false }
+                Kind::Literal { items, countable: true, shape: tree::Shape::List }
             }
             Expression::ObjectExpression(o) => self.object(o),
             Expression::UnaryExpression(u) => self.unary(u),
@@ -171,11 +174,14 @@ impl<'a> Builder<'a> {
     pub(super) fn object(&mut self, o: &'a ObjectExpression<'a>) -> Kind {
         let mut items = vec![];
         let mut countable = true;
+        let mut hooked = false;
         for property in &o.properties {
             let (spread, value) = match property {
                 ObjectPropertyKind::ObjectProperty(p) => {
                     countable &=
                         p.kind == PropertyKind::Init && !p.key.is_specific_static_name("__proto__");
+                    hooked |=
+                        p.computed || p.key.name().is_none_or(|n| HOOKS.contains(&n.as_ref()));
                     if p.computed {
                         // A key's conversion runs code while earlier values wait.
                         countable = false;
@@ -197,12 +203,16 @@ impl<'a> Builder<'a> {
                     }
                     (false, value)
                 }
-                ObjectPropertyKind::SpreadProperty(s) => (true, self.expr(&s.argument)),
+                ObjectPropertyKind::SpreadProperty(s) => {
+                    hooked = true;
+                    (true, self.expr(&s.argument))
+                }
             };
             items.push(tree::Argument { spread, value });
         }
         items.extend(self.unknown_item(o.span.end));
-        Kind::Literal { items, countable, object: true }
+        let shape = if hooked { tree::Shape::Object } else { tree::Shape::Record };
+        Kind::Literal { items, countable, shape }
     }
 
     /// One more element, of no text, that may be anything: it makes a literal counted.

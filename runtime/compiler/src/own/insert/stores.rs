@@ -45,12 +45,12 @@ impl<'t> Inserter<'t> {
                     }
                     let into = Slot { name: name.clone(), fresh };
                     match &value.kind {
-                        Kind::Literal { items, countable: true, object }
+                        Kind::Literal { items, countable: true, shape }
                             if var.filled && value.is_plain(&self.tree.vars) =>
                         {
                             let n = self.next();
-                            self.literal(items, *object);
-                            self.take(n, value, &into, "lit", "");
+                            self.literal(items, *shape);
+                            self.take(n, value, &into, shape.stamp(), "");
                         }
                         _ => self.own_into(value, &into),
                     }
@@ -61,10 +61,10 @@ impl<'t> Inserter<'t> {
                     }
                 }
                 Mode::Kept { .. } => match &value.kind {
-                    Kind::Literal { items, countable: true, object } if self.var(*sym).filled => {
+                    Kind::Literal { items, countable: true, shape } if self.var(*sym).filled => {
                         let n = self.next();
-                        self.literal(items, *object);
-                        self.wrap(n, value.span, &format!("{}(", self.own("lit")), ")");
+                        self.literal(items, *shape);
+                        self.wrap(n, value.span, &format!("{}(", self.own(shape.stamp())), ")");
                     }
                     _ => self.keep(value),
                 },

@@ -256,12 +256,12 @@ impl<'t> Inserter<'t> {
                 let token = self.promise_of(inner).unwrap_or_default();
                 self.claim(n, e, slot, &token, "");
             }
-            Kind::Literal { items, countable: true, object } if !e.is_plain(&self.tree.vars) => {
+            Kind::Literal { items, countable: true, shape } if !e.is_plain(&self.tree.vars) => {
                 let n = self.next();
                 let mark = self.mark();
-                self.literal(items, *object);
+                self.literal(items, *shape);
                 let drops = self.flush(mark, slot);
-                self.take(n, e, slot, "lit", &drops);
+                self.take(n, e, slot, shape.stamp(), &drops);
             }
             Kind::Read(sym) if self.var(*sym).mode != Mode::Plain => {
                 let n = self.next();
@@ -409,12 +409,12 @@ impl<'t> Inserter<'t> {
     }
 
     /// Elements of a counted literal.
-    pub(super) fn literal(&mut self, items: &'t [Argument], object: bool) {
+    pub(super) fn literal(&mut self, items: &'t [Argument], shape: Shape) {
         for (i, item) in items.iter().enumerate() {
             if item.spread {
                 // What runs later could take out of it what the literal has copied.
                 let kept = items[i + 1..].iter().any(|i| i.spread || !i.value.runs_no_code());
-                self.spread_item(&item.value, object, kept);
+                self.spread_item(&item.value, shape != Shape::List, kept);
             } else if let Kind::Paren(inner) = &item.value.kind
                 && inner.span == item.value.span
             {
@@ -508,10 +508,10 @@ impl<'t> Inserter<'t> {
                 let _ = self.held_in_temp(e);
                 self.wrap(n, e.span, &lend, ")");
             }
-            Kind::Literal { items, countable: true, object } => {
+            Kind::Literal { items, countable: true, shape } => {
                 let n = self.next();
-                self.literal(items, *object);
-                let lit = self.own("lit");
+                self.literal(items, *shape);
+                let lit = self.own(shape.stamp());
                 if done {
                     let done = self.own("done");
                     let pre = format!("{done}({}, {lit}(", self.names.token());
@@ -584,10 +584,10 @@ impl<'t> Inserter<'t> {
                 self.value(e);
             }
             Kind::Construct(call) => self.construct(e, call, Result_::Kept),
-            Kind::Literal { items, countable: true, object } => {
+            Kind::Literal { items, countable: true, shape } => {
                 let n = self.next();
-                self.literal(items, *object);
-                let pre = format!("{}(", self.own("lit"));
+                self.literal(items, *shape);
+                let pre = format!("{}(", self.own(shape.stamp()));
                 self.wrap(n, e.span, &pre, ")");
             }
             _ => {
