@@ -4,11 +4,11 @@
 // another place is shared. Deliberately not here: array methods (00_own_arrays.js).
 
 import {
-  A, FORWARDS, ObjectPrototype, answerFor, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
-  includes, isArray, isExtensible, value,
+  A, FORWARDS, ObjectPrototype, SafeWeakMap, answerFor, compiled, getOwnPropertyDescriptor, getPrototypeOf,
+  hasOwn, includes, isArray, isExtensible, ownKeys, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  Stamp, claimed, counted, counts, hooks, isContainer, lit, register, release, retain, share, took,
+  Stamp, claimed, counted, counts, hold, hooks, isContainer, lit, register, release, retain, share, took,
 } from "ext:mlrun_tensor/00_own_counts.js";
 
 // A token that `new` made just before it called, for the instance that the base class makes.
@@ -53,12 +53,33 @@ export function made(v, target) {
   if (t === undefined || t.target !== target) return;
   for (let c = target; c !== Function.prototype; c = getPrototypeOf(c)) {
     if (c === null || !(compiled(c) || (typeof c === "function" && answerFor(c) === FORWARDS))) return;
+    if (hasForeign(c)) return;
   }
   if (Stamp.has(v)) return;
   new Stamp(v);
   Stamp.deepen(v);
   counts.born?.(v);
   t.value = v;
+}
+
+const examined = new SafeWeakMap();
+
+/** Other code has given instances of `c` a getter, or a method that runs without a call. */
+function hasForeign(c) {
+  let answer = examined.get(c);
+  if (answer === undefined) examined.set(c, answer = looksForeign(value(c, "prototype")));
+  return answer;
+}
+
+function looksForeign(prototype) {
+  const keys = ownKeys(prototype);
+  for (let i = 0; i < keys.length; i++) {
+    const property = getOwnPropertyDescriptor(prototype, keys[i]);
+    const runs = hasOwn(property, "value") ? includes(hooks, keys[i]) && property.value : property.get;
+    // What is iterated is shared unless its iterator is known.
+    if (keys[i] !== Symbol.iterator && typeof runs === "function" && !compiled(runs)) return true;
+  }
+  return false;
 }
 
 /** A field's first value: its count goes to the field. */
@@ -73,19 +94,26 @@ let waiting = 0;
 
 /** A parameter's default. */
 export function dflt(v) {
-  field(v);
-  if (counted(v)) {
-    if (waiting > 15) {
-      defaults = undefined;
-      waiting = 0;
-    }
-    defaults = { value: v, rest: defaults };
-    waiting++;
+  return wait(field(v));
+}
+
+/** A parameter that a pattern has bound: code may run before the function takes it. */
+export function early(v) {
+  return wait(hold(v));
+}
+
+function wait(v) {
+  if (!counted(v)) return v;
+  if (waiting > 15) {
+    defaults = undefined;
+    waiting = 0;
   }
+  defaults = { value: v, rest: defaults };
+  waiting++;
   return v;
 }
 
-/** A parameter that may have come from its default. */
+/** A parameter that may have come from its default, or was taken early. */
 export function arg(v) {
   if (!counted(v)) return v;
   for (let at = defaults, before; at !== undefined; before = at, at = at.rest) {
@@ -176,6 +204,8 @@ function inherits(o, key) {
 /** A container keeps `v`. */
 export function taken(container, v) {
   if (!counted(v)) return;
+  // Who has the container in flight may have seen it, and then sees what it gets.
+  if (Stamp.isFlying(container)) return void share(v);
   retain(v);
   Stamp.keep(container);
   if (isContainer(v)) Stamp.deepen(container);
@@ -183,10 +213,10 @@ export function taken(container, v) {
 
 const arrayIterator = Array.prototype[Symbol.iterator];
 export const iteratorPrototype = getPrototypeOf([][Symbol.iterator]());
-const iteratorNext = iteratorPrototype.next;
+export const arrayNext = iteratorPrototype.next;
 
 /** An array that is iterated as arrays are, without code of the program. */
-export const iterated = (v) => isArray(v) && v[Symbol.iterator] === arrayIterator && iteratorPrototype.next === iteratorNext;
+export const iterated = (v) => isArray(v) && v[Symbol.iterator] === arrayIterator && iteratorPrototype.next === arrayNext;
 
 const { hasInstance } = Symbol;
 const ordinaryInstance = Function.prototype[hasInstance];
@@ -209,10 +239,67 @@ function testedBy(c) {
   return undefined;
 }
 
-/** A value that is iterated: only the original array iterator keeps to itself what it sees. */
-export function spread(v) {
+/** A value that is iterated: only the original array iterator keeps to itself what it sees. `text`:
+ * what an error says that names the program's expression. */
+export function spread(v, text) {
+  if (text !== undefined && !isArray(v) && !mayIterate(v)) throw new TypeError(text);
   if (!counted(v)) return v;
   return iterated(v) ? v : share(v);
+}
+
+/** Not certain to have no iterator. */
+function mayIterate(v) {
+  const found = v === undefined || v === null ? undefined : quietly(Object(v), Symbol.iterator);
+  return found === CODE || typeof found === "function";
+}
+
+/** A pattern takes `v` apart, which `text` names; `key`: what it reads first. */
+export function apart(v, text, key) {
+  if (v !== undefined && v !== null) return v;
+  const what = key === undefined ? `'${text}'` : `property '${key}' of '${text}'`;
+  throw new TypeError(`Cannot destructure ${what} as it is ${v}.`);
+}
+
+/** A pattern with patterns inside takes `v` apart. If that runs code, what it has read is shared: the
+ * code may take it out before the pattern is done. The operands after `v` are what it reads. */
+export function open(v, key) {
+  if (counted(v) && isContainer(v) && !readsQuietly(v, arguments, 1)) share(v);
+  return v;
+}
+
+/** Reading what `shape` lists from `i` on runs no code: keys, each followed by the list of the pattern
+ * inside, if there is one; `null` before those of an array. */
+export function readsQuietly(v, shape, i) {
+  if (shape[i] === null) {
+    if (!iterated(v)) return false;
+    i++;
+  }
+  for (; i < shape.length; i++) {
+    const found = quietly(v, shape[i]);
+    if (found === CODE) return false;
+    const inside = shape[i + 1];
+    if (!isArray(inside)) continue;
+    i++;
+    // Of what has no properties, the pattern takes a default apart, or nothing.
+    if (found === undefined || found === null || found === LIBRARY) continue;
+    if (!readsQuietly(typeof found === "object" ? found : Object(found), inside, 0)) return false;
+  }
+  return true;
+}
+
+// Answers of `quietly`: code of the program, or an accessor of a tensor, whose results have none.
+const CODE = {};
+const LIBRARY = {};
+
+/** What reading `o[key]` gives where no code of the program runs. */
+function quietly(o, key) {
+  for (; o !== null; o = getPrototypeOf(o)) {
+    if (o !== A && o !== ObjectPrototype && counts.isProxy?.(o) !== false) return CODE;
+    if (o === counts.prototype && hasOwn(o, key)) return LIBRARY;
+    const property = getOwnPropertyDescriptor(o, key);
+    if (property !== undefined) return hasOwn(property, "value") ? property.value : CODE;
+  }
+  return undefined;
 }
 
 /** `...xs` in a call: a list that holds the elements as long as the call needs them. */

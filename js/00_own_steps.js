@@ -8,11 +8,11 @@ import {
   ownKeys, setPrototypeOf, value, yields,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  adopt, claimed, counted, counts, hold, register, release, retain, share, unclaimable,
+  adopt, claimed, counted, counts, hold, isContainer, register, release, retain, share, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { askMore, askOn, fnOn } from "ext:mlrun_tensor/00_own_arrays.js";
 import { ask, askFetched, own } from "ext:mlrun_tensor/00_own_calls.js";
-import { iterated, iteratorPrototype, list, spread } from "ext:mlrun_tensor/00_own_places.js";
+import { arrayNext, iterated, iteratorPrototype, list, readsQuietly, spread } from "ext:mlrun_tensor/00_own_places.js";
 
 // A token carries the count of what an asynchronous function completes with to the `await` that
 // made it just before the call. Nothing runs between the two, so it cannot go astray.
@@ -122,10 +122,12 @@ const iterates = new SafeMap([
 class Driver {
   #generator;
   #next;
+  #shape;
   #token;
-  constructor(generator, next) {
+  constructor(generator, next, shape) {
     this.#generator = generator;
     this.#next = next;
+    this.#shape = isArray(shape) ? shape : undefined;
   }
   [Symbol.iterator]() {
     return this;
@@ -135,11 +137,15 @@ class Driver {
   }
   next() {
     stepToken = this.#token = { value: undefined };
+    let step;
     try {
-      return apply(this.#next, this.#generator, []);
+      step = apply(this.#next, this.#generator, []);
     } finally {
       stepToken = undefined;
     }
+    // The token holds it.
+    if (this.#shape !== undefined) looked(step.value, this.#shape);
+    return step;
   }
   get return() {
     const f = this.#generator.return;
@@ -157,18 +163,64 @@ class Driver {
 }
 Object.setPrototypeOf(Driver.prototype, null);
 
-/** What a loop runs over; `f` made it just now. */
-export function drive(v, f, awaits) {
+/** A pattern of the loop takes `v` apart: shared if that runs code, see `open`. Gives what is to be held
+ * meanwhile: `v`, or the element in a pair that an array's iterator made of it. */
+function looked(v, shape) {
+  const element = !counted(v) && isArray(v) ? value(v, 1) : v;
+  if (isArray(shape) && counted(element) && isContainer(element) && !readsQuietly(v, shape, 0)) share(element);
+  return element;
+}
+
+const isArrayIterator = (v) => plainObject(v) && getPrototypeOf(v) === iteratorPrototype &&
+  iteratorPrototype.next === arrayNext && ownKeys(v).length === 0;
+
+/** Steps through an array, and holds each element until the loop's pattern has taken it apart. */
+class Walker {
+  #iterator;
+  #shape;
+  #element;
+  constructor(iterator, shape) {
+    this.#iterator = iterator;
+    this.#shape = shape;
+  }
+  [Symbol.iterator]() {
+    return this;
+  }
+  next() {
+    const step = apply(arrayNext, this.#iterator, []);
+    this.#element = hold(looked(step.value, this.#shape));
+    return step;
+  }
+  get return() {
+    Walker.took(this);
+    const f = this.#iterator.return;
+    return f === undefined || f === null ? f : () => apply(f, this.#iterator, []);
+  }
+  static took(d) {
+    if (typeof d !== "object" || d === null || !(#element in d)) return false;
+    const v = d.#element;
+    d.#element = undefined;
+    if (counted(v)) release(v);
+    return true;
+  }
+}
+Object.setPrototypeOf(Walker.prototype, null);
+
+/** What a loop runs over; `f` made it just now. `holds`: elements must live until the loop's pattern
+ * has taken them apart; a list if there are patterns inside, see `open`. */
+export function drive(v, f, awaits, holds) {
   if (typeof v !== "object" || v === null) return v;
   if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {
     const next = untouched(v);
     const fits = awaits ? next !== undefined : next === Generator.next;
-    if (fits && (awaits === false || next !== nexts.get(Generator))) return new Driver(v, next);
+    if (fits && (awaits === false || next !== nexts.get(Generator))) return new Driver(v, next, holds);
   }
-  const stepped = awaits ? undefined : stepBy(v);
+  if (holds !== undefined && isArrayIterator(v)) return new Walker(v, holds);
+  const stepped = awaits ? undefined : stepBy(v, holds);
   if (stepped !== undefined) return stepped;
   const held = awaits ? share(v) : spread(v);
-  return driveOwn(held, awaits) ?? held;
+  if (holds !== undefined && counted(held)) return new Walker(held[iteratorKey](), holds);
+  return driveOwn(held, awaits, holds) ?? held;
 }
 
 /** Steps through an iterator of the program's own: what a step gives is given up when the turn ends. */
@@ -176,10 +228,13 @@ class Stepper {
   #iterator;
   #next;
   #owned;
-  constructor(iterator, next, owned) {
+  #holds;
+  #element;
+  constructor(iterator, next, owned, holds) {
     this.#iterator = iterator;
     this.#next = next;
     this.#owned = owned;
+    this.#holds = holds;
   }
   [Symbol.iterator]() {
     return this;
@@ -197,6 +252,10 @@ class Stepper {
       this.#ended();
     } else {
       this.#step = step;
+      if (this.#holds !== undefined) {
+        // What is counted has data properties: the step's value is read without running code.
+        this.#element = hold(looked(value(step, "value"), this.#holds));
+      }
     }
     return step;
   }
@@ -220,6 +279,9 @@ class Stepper {
     const step = d.#step;
     d.#step = undefined;
     if (counted(step)) release(step);
+    const element = d.#element;
+    d.#element = undefined;
+    if (counted(element)) release(element);
     return true;
   }
 }
@@ -239,7 +301,7 @@ export function collect(v, f) {
 }
 
 /** A stepper for an object whose iterator and steps are made by compiled functions. */
-function stepBy(v) {
+function stepBy(v, holds) {
   if (isArray(v)) return undefined;
   const f = property(v, iteratorKey);
   if (!compiled(f)) return undefined;
@@ -249,19 +311,19 @@ function stepBy(v) {
   if (owned) claimed();
   unclaimable();
   const next = typeof iterator === "object" && iterator !== null ? property(iterator, "next") : undefined;
-  if (compiled(next)) return new Stepper(iterator, next, owned);
+  if (compiled(next)) return new Stepper(iterator, next, owned, holds);
   // The loop goes on by itself with what was made.
   return { __proto__: null, [Symbol.iterator]: () => share(iterator) };
 }
 
 /** A driver for an object that a compiled generator of its own iterates, such as a DataLoader. */
-function driveOwn(v, awaits) {
+function driveOwn(v, awaits, holds) {
   if (isArray(v)) return undefined;
   const f = property(v, awaits ? Symbol.asyncIterator : Symbol.iterator);
   if (!yields(f)) return undefined;
   const next = originalNext(value(f, "prototype"));
   if (next === undefined || awaits !== (next !== nexts.get(Generator))) return undefined;
-  return new Driver(apply(f, v, []), next);
+  return new Driver(apply(f, v, []), next, holds);
 }
 
 /** What reading `o[key]` gives where that runs no code, else undefined. */
@@ -273,7 +335,7 @@ function property(o, key) {
 }
 
 /** The variables of the loop have what was yielded. */
-export const yielded = (d) => Stepper.took(d) || Driver.took(d);
+export const yielded = (d) => Walker.took(d) || Stepper.took(d) || Driver.took(d);
 
 /** Operands of a call whose result a loop drives, and holds them for. */
 export function askGen(f, last) {

@@ -19,6 +19,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant { rule: "fields-take-a-count", from: ".field(", to: ".first(" },
     Mutant { rule: "awaited-values-are-retained", from: ".claim(", to: ".first(" },
     Mutant { rule: "completions-are-retained", from: ".pass(", to: ".done(" },
+    Mutant { rule: "parameters-of-patterns-are-retained-early", from: ".early(", to: ".first(" },
+    Mutant { rule: "code-inside-patterns-is-seen", from: ".open(", to: ".bare(" },
 ];
 
 impl Mutant {
@@ -49,6 +51,7 @@ mod tests {
         let source = "let cached;\nclass A { t; constructor(t) { this.t = t; } f = id(cached); }\n\
             const id = (x) => x;\nasync function later(x) { await null; return x; }\n\
             export let seen = id(1);\nexport function f([x, y], l) { seen = x; cached = y; return x.add(y); }\n\
+            export const h = ({ t, g }) => t.add(g);\nexport function k(o) { const { a: { b }, c } = o; return b.add(c); }\n\
             export async function g(x) { const y = await later(x); return y.add(new A(x).t); }\n";
         let options = Options { ownership: Ownership::Whole, ..Options::new(SourceType::Module) };
         let code = compile("f.js", source, &options).expect("compiles").code;

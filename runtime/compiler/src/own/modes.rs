@@ -117,7 +117,7 @@ pub(crate) fn direct_call(e: &Expr) -> Option<(&Expr, &Call)> {
 
 fn mode(var: &Var, unit: &Unit) -> Mode {
     let param = var.kind == VarKind::Param;
-    if param && unit.uses_arguments {
+    if param && (unit.uses_arguments || unit.opaque) {
         return Mode::Shared { entry: true };
     }
     if var.exposed || var.imported || var.pattern || var.redeclared || var.kind == VarKind::Other {

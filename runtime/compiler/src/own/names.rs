@@ -36,6 +36,11 @@ impl Names {
         self.slots.get(&sym).cloned().unwrap_or_else(|| format!("{}0_{sym}", self.prefix))
     }
 
+    /// The slot that holds `this`.
+    pub fn this(&self) -> String {
+        format!("{}0this", self.prefix)
+    }
+
     pub fn temp(&self, n: usize) -> String {
         format!("{}{n}", self.prefix)
     }

@@ -428,6 +428,7 @@ impl<'t> Search<'t> {
                 if whole
                     || private
                     || iterates
+                    || info.implicit.contains(&id)
                     || info.fields.contains(&id)
                     || info.constructor == Some(id)
                 {

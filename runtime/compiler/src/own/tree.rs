@@ -34,6 +34,8 @@ pub(crate) struct ClassInfo {
     pub base: bool,
     pub constructor: Option<UnitId>,
     pub fields: Vec<UnitId>,
+    /// Getters and methods that run without a call in the program.
+    pub implicit: Vec<UnitId>,
     /// It has elements that the pass does not know.
     pub odd: bool,
 }
@@ -59,10 +61,15 @@ impl Tree {
     /// Instances can be counted: every field that the class defines brings a count.
     pub fn is_counting(&self, class: &ClassInfo) -> bool {
         let mut parts = class.fields.iter().chain(&class.constructor).map(|&u| &self.units[u]);
+        // Nobody asks about a getter: one that is not compiled could keep `this`.
+        let mut implicit = class.implicit.iter().map(|&u| &self.units[u]);
         // A closure over `this` keeps the instance, which a derived class cannot hold in time.
         !class.odd
-            && parts
-                .all(|u| u.left_alone.is_none() && !u.returns && (class.base || !u.this_captured))
+            && implicit.all(|u| u.left_alone.is_none())
+            && parts.all(|u| {
+                let known = u.left_alone.is_none() && !u.opaque && !u.returns;
+                known && (class.base || !u.this_captured)
+            })
     }
 
     /// A closure of its fields or constructor keeps the instance.
@@ -128,6 +135,13 @@ pub(crate) struct Unit {
     pub is_constructor: bool,
     /// A constructor whose instances get all their fields from counted stores.
     pub counts_instance: bool,
+    /// Code that no call shows runs it: a getter, a conversion, an iterator. Nobody holds `this`.
+    pub implicit: bool,
+    /// Patterns among its parameters may run code before what they bound can be retained, so
+    /// callers share what they hand over: it does not follow the protocol.
+    pub opaque: bool,
+    /// Keys of the one object pattern among its parameters.
+    pub keys: Vec<Key>,
     pub params: Vec<Sym>,
     /// Parameters with defaults or patterns.
     pub complex_params: bool,
@@ -395,17 +409,33 @@ pub(crate) struct Pattern {
     pub members: Vec<Expr>,
     /// Goes through the iterator protocol.
     pub iterates: bool,
-    /// Reads a property under the name of a getter of the file.
-    pub getters: bool,
-    /// What it binds can be retained right after it.
+    /// Keys of an object pattern that has no patterns inside.
+    pub keys: Vec<Key>,
+    /// What a pattern with patterns inside reads: operands of the question whether that runs code.
+    pub shape: Option<String>,
+    /// The key that it reads first, as an expression, and where that stands.
+    pub first: (Option<String>, u32),
+    /// What V8 calls the value that is taken apart.
+    pub text: String,
+    /// What it binds can be retained by the next key or right after it.
     pub retained: bool,
 }
 
+/// A key of an object pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub at: Span,
+    /// As an expression.
+    pub name: String,
+    /// `{ x }`: the key is the variable as well.
+    pub shorthand: bool,
+    pub var: Option<Sym>,
+}
+
 impl Pattern {
-    /// Binding it runs no code of the program.
+    /// No expression stands in it.
     pub fn is_simple(&self) -> bool {
-        let alone = !self.getters || self.vars.len() < 2;
-        self.exprs.is_empty() && self.members.is_empty() && alone
+        self.exprs.is_empty() && self.members.is_empty()
     }
 }
 
@@ -494,7 +524,8 @@ impl Expr {
             | Kind::Operator(_)
             | Kind::Inspect(_)
             | Kind::InstanceOf(_)
-            | Kind::Function(_) => true,
+            | Kind::Function(_)
+            | Kind::Class(_) => true,
             Kind::Read(sym) => vars[*sym].managed_values == 0 && vars[*sym].is_simple(),
             // Nobody claims what comes back, so it needs no counting.
             Kind::Construct(call) => matches!(call.callee.kind, Kind::Global),
@@ -533,7 +564,8 @@ impl Expr {
             | Kind::Operator(_)
             | Kind::Inspect(_)
             | Kind::InstanceOf(_)
-            | Kind::Function(_) => true,
+            | Kind::Function(_)
+            | Kind::Class(_) => true,
             // What a parameter or a caught error is, nobody knows.
             Kind::Read(sym) => !vars[*sym].unclaimed && self.is_plain(vars),
             Kind::Paren(inner) => inner.is_bare(vars),

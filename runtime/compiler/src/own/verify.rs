@@ -64,7 +64,7 @@ impl Walk<'_> {
 
     fn unit(&mut self, unit: &Unit) {
         self.names_declared(unit);
-        if unit.kind != UnitKind::Program && unit.left_alone.is_none() {
+        if unit.kind != UnitKind::Program {
             self.finally_drops(unit);
         }
         self.list(&unit.body, State::new());
@@ -382,8 +382,8 @@ impl Walk<'_> {
 
     fn assign(&mut self, a: &Assign, state: State) -> State {
         let Target::Var(sym, _) = a.target else {
-            let state = self.pattern(&a.target, state);
-            return self.expr(&a.value, state);
+            let state = self.expr(&a.value, state);
+            return self.pattern(&a.target, state);
         };
         if !self.is_slot(sym) {
             return self.expr(&a.value, state);

@@ -194,6 +194,9 @@ impl<'a> Builder<'a> {
                     }
                     let mut value = self.expr(&p.value);
                     if let Kind::Function(unit) = value.kind {
+                        // `get` of a descriptor, or of a proxy's handler.
+                        self.tree.units[unit].implicit =
+                            p.kind == PropertyKind::Get || p.key.is_specific_static_name("get");
                         self.tree.methods.extend(p.key.name().map(|n| (n.into_owned(), unit)));
                     }
                     if p.shorthand {
@@ -264,7 +267,8 @@ impl<'a> Builder<'a> {
             AssignmentTarget::ArrayAssignmentTarget(_)
             | AssignmentTarget::ObjectAssignmentTarget(_) => {
                 let whole = std::mem::take(&mut self.at_statement);
-                let mut pattern = Pattern::default();
+                let mut pattern = Pattern { text: callee_text(&a.right), ..Pattern::default() };
+                self.describe_target(&a.left, &mut pattern);
                 self.assignment_pattern(&a.left, &mut pattern);
                 self.settle(&mut pattern, whole);
                 Target::Pattern(pattern)

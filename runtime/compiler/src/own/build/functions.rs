@@ -7,6 +7,9 @@ use super::names::skip_to;
 use super::{Builder, span};
 use crate::own::tree::*;
 
+/// Methods that run without a call in the program; the same as in the runtime half.
+const HOOKS: &[&str] = &["valueOf", "toString", "toJSON", "then", "get"];
+
 impl<'a> Builder<'a> {
     // Functions and classes.
 
@@ -74,6 +77,7 @@ impl<'a> Builder<'a> {
 
     pub(super) fn params(&mut self, params: &'a FormalParameters<'a>) {
         let unit = self.unit();
+        let mut patterns = vec![];
         for param in &params.items {
             if let (BindingPattern::BindingIdentifier(id), None) =
                 (&param.pattern, &param.initializer)
@@ -82,7 +86,8 @@ impl<'a> Builder<'a> {
                     self.tree.units[unit].params.push(sym);
                 }
             } else {
-                self.complex_param(&param.pattern, param.initializer.as_deref());
+                let part = self.complex_param(&param.pattern, param.initializer.as_deref());
+                patterns.extend(part);
             }
         }
         if let Some(rest) = &params.rest {
@@ -99,6 +104,23 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+        self.take_apart(patterns);
+    }
+
+    /// What a pattern binds is retained by its next key. There is no such place between two
+    /// patterns, and nobody holds what a pattern inside takes apart.
+    fn take_apart(&mut self, mut patterns: Vec<Pattern>) {
+        let here = self.unit();
+        let bound: usize = patterns.iter().map(|p| p.vars.len()).sum();
+        let deep = patterns.iter().any(|p| p.shape.is_some());
+        let unit = &mut self.tree.units[here];
+        unit.opaque = bound > 1 && (patterns.len() > 1 || deep);
+        if let (false, Some(pattern)) = (unit.opaque, patterns.pop()) {
+            unit.keys = pattern.keys;
+            for key in unit.keys.iter().rev().skip(1) {
+                key.var.into_iter().for_each(|var| self.tree.vars[var].defaulted = true);
+            }
+        }
     }
 
     /// Bindings of patterns are not counted; what their defaults compute is.
@@ -106,15 +128,12 @@ impl<'a> Builder<'a> {
         &mut self,
         b: &'a BindingPattern<'a>,
         init: Option<&'a Expression<'a>>,
-    ) {
+    ) -> Option<Pattern> {
         let unit = self.unit();
         let mut pattern = Pattern::default();
         let early = self.early(&[]);
-        let first = early.is_empty();
+        self.describe(b, &mut pattern);
         self.binding(b, VarKind::Param, &mut pattern);
-        if pattern.getters && (pattern.vars.len() > 1 || !first) {
-            self.leave_alone("getter in a parameter's pattern", b.span());
-        }
         if pattern.vars.iter().any(|&v| self.tree.vars[v].rest) {
             self.leave_alone("rest in a parameter's pattern", b.span());
         }
@@ -129,7 +148,8 @@ impl<'a> Builder<'a> {
             self.tree.vars[sym].destructured = true;
         }
         self.tree.units[unit].complex_params = true;
-        self.tree.units[unit].params.extend(pattern.vars);
+        self.tree.units[unit].params.extend(&pattern.vars);
+        (!matches!(b, BindingPattern::BindingIdentifier(_))).then_some(pattern)
     }
 
     pub(super) fn class(&mut self, c: &'a Class<'a>) -> Kind {
@@ -154,6 +174,7 @@ impl<'a> Builder<'a> {
             base,
             constructor: None,
             fields: vec![],
+            implicit: vec![],
             odd: !c.decorators.is_empty(),
         };
         for element in &c.body.body {
@@ -172,6 +193,13 @@ impl<'a> Builder<'a> {
                     self.tree.methods.extend(m.key.name().map(|name| (name.into_owned(), unit)));
                     if constructor {
                         class.constructor = Some(unit);
+                    }
+                    let named = m.key.name().filter(|_| !m.computed);
+                    if m.kind == MethodDefinitionKind::Get
+                        || named.is_none_or(|name| HOOKS.contains(&&*name))
+                    {
+                        self.tree.units[unit].implicit = true;
+                        class.implicit.push(unit);
                     }
                 }
                 ClassElement::PropertyDefinition(p) => {

@@ -11,6 +11,7 @@ mod expressions;
 mod functions;
 mod names;
 mod patterns;
+mod shapes;
 mod statements;
 
 use super::tree::{self, *};
@@ -77,7 +78,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
 struct Builder<'a> {
     /// The next expression, an optional chain, is more than its value: it keeps its form.
     reference: bool,
-    /// Names of getters that the file defines.
+    /// Names of getters that the file defines: reading one claims what it gives.
     getters: HashSet<&'a str>,
     source: &'a str,
     semantic: &'a Semantic<'a>,
@@ -123,6 +124,9 @@ impl<'a> Builder<'a> {
             plain_result: false,
             is_constructor: false,
             counts_instance: false,
+            implicit: false,
+            opaque: false,
+            keys: vec![],
             params: vec![],
             complex_params: false,
             body: vec![],

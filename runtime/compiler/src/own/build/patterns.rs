@@ -5,6 +5,7 @@
 use oxc::ast::ast::*;
 use oxc::span::GetSpan;
 
+use super::shapes::is_inert;
 use super::{Builder, span};
 use crate::own::tree::*;
 
@@ -24,6 +25,7 @@ impl<'a> Builder<'a> {
             }
             _ => {
                 let mut pattern = Pattern::default();
+                self.describe(b, &mut pattern);
                 self.binding(b, kind, &mut pattern);
                 self.settle(&mut pattern, insertable && kind != VarKind::Other);
                 Target::Pattern(pattern)
@@ -50,7 +52,6 @@ impl<'a> Builder<'a> {
             }
             BindingPattern::ObjectPattern(p) => {
                 for property in &p.properties {
-                    self.reads(&property.key, into);
                     if property.computed
                         && let Some(key) = property.key.as_expression()
                     {
@@ -64,7 +65,6 @@ impl<'a> Builder<'a> {
                 }
             }
             BindingPattern::ArrayPattern(p) => {
-                into.iterates = true;
                 for element in p.elements.iter().flatten() {
                     self.binding(element, kind, into);
                 }
@@ -91,8 +91,10 @@ impl<'a> Builder<'a> {
         early: Vec<Sym>,
     ) -> Option<UnitId> {
         if kind != VarKind::Param {
-            let value = self.expr(value);
-            into.exprs.push(value);
+            if !is_inert(value) {
+                let value = self.expr(value);
+                into.exprs.push(value);
+            }
             return None;
         }
         let at = value.span();
@@ -115,11 +117,6 @@ impl<'a> Builder<'a> {
         let params = self.tree.units[self.unit()].params.iter();
         let bound = params.filter(|&&sym| self.tree.vars[sym].destructured);
         bound.chain(vars).copied().collect()
-    }
-
-    /// A pattern reads a property.
-    fn reads(&self, key: &PropertyKey<'a>, into: &mut Pattern) {
-        into.getters |= key.name().is_some_and(|name| self.getters.contains(&*name));
     }
 
     pub(super) fn defaulted(&mut self, unit: Option<UnitId>, b: &BindingPattern<'a>, vars: &[Sym]) {
@@ -155,7 +152,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn for_target(&mut self, left: &'a ForStatementLeft<'a>, counted: bool) -> Target {
+    /// `over`: what the loop can do for what a pattern takes apart.
+    pub(super) fn for_target(&mut self, left: &'a ForStatementLeft<'a>, over: Over) -> Target {
         let mut pattern = Pattern::default();
         match left {
             ForStatementLeft::VariableDeclaration(d) => {
@@ -166,12 +164,19 @@ impl<'a> Builder<'a> {
                     _ => VarKind::Other,
                 };
                 for declarator in &d.declarations {
+                    self.describe(&declarator.id, &mut pattern);
                     self.binding(&declarator.id, kind, &mut pattern);
                     if let Some(init) = &declarator.init {
                         let init = self.expr(init);
                         pattern.exprs.push(init);
                     }
                 }
+                let counted = match over {
+                    Over::Values => true,
+                    // What is awaited cannot be looked at before it is taken apart.
+                    Over::Awaited => pattern.shape.is_none(),
+                    Over::Keys | Over::Uncounted => false,
+                };
                 self.settle(&mut pattern, counted && kind != VarKind::Other);
             }
             other => {
@@ -193,7 +198,6 @@ impl<'a> Builder<'a> {
                 }
             }
             AssignmentTarget::ArrayAssignmentTarget(p) => {
-                into.iterates = true;
                 for element in p.elements.iter().flatten() {
                     self.maybe_default(element, into);
                 }
@@ -234,8 +238,7 @@ impl<'a> Builder<'a> {
     ) {
         match property {
             AssignmentTargetProperty::AssignmentTargetPropertyIdentifier(p) => {
-                into.getters |= self.getters.contains(p.binding.name.as_str());
-                if let Some(init) = &p.init {
+                if let Some(init) = p.init.as_ref().filter(|e| !is_inert(e)) {
                     let init = self.expr(init);
                     into.exprs.push(init);
                 }
@@ -245,7 +248,6 @@ impl<'a> Builder<'a> {
                 }
             }
             AssignmentTargetProperty::AssignmentTargetPropertyProperty(p) => {
-                self.reads(&p.name, into);
                 if p.computed
                     && let Some(key) = p.name.as_expression()
                 {
@@ -264,8 +266,10 @@ impl<'a> Builder<'a> {
     ) {
         match t {
             AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(t) => {
-                let init = self.expr(&t.init);
-                into.exprs.push(init);
+                if !is_inert(&t.init) {
+                    let init = self.expr(&t.init);
+                    into.exprs.push(init);
+                }
                 self.assignment_pattern(&t.binding, into);
             }
             other => {
@@ -282,9 +286,6 @@ fn is_quiet(e: &Expression) -> bool {
     match e.get_inner_expression() {
         Expression::Identifier(_) | Expression::ArrowFunctionExpression(_) => true,
         Expression::FunctionExpression(_) => true,
-        Expression::UnaryExpression(u) => u.argument.is_literal(),
-        Expression::ArrayExpression(a) => a.elements.is_empty(),
-        Expression::ObjectExpression(o) => o.properties.is_empty(),
-        e => e.is_literal(),
+        e => is_inert(e),
     }
 }

@@ -3,6 +3,7 @@
 use oxc::ast::ast::*;
 use oxc::span::GetSpan;
 
+use super::names::callee_text;
 use super::{Builder, span};
 use crate::own::tree::*;
 
@@ -67,20 +68,17 @@ impl<'a> Builder<'a> {
             Statement::ForInStatement(s) => {
                 let right = self.expr(&s.right);
                 self.looped(|b| {
-                    let target = b.for_target(&s.left, false);
+                    let target = b.for_target(&s.left, Over::Keys);
                     StmtKind::ForEach { target, right, body: b.boxed(&s.body), over: Over::Keys }
                 })
             }
             Statement::ForOfStatement(s) => {
                 let right = self.expr(&s.right);
                 self.looped(|b| {
-                    let target = b.for_target(&s.left, true);
+                    let over = if s.r#await { Over::Awaited } else { Over::Values };
+                    let target = b.for_target(&s.left, over);
                     let retained = matches!(&target, Target::Pattern(p) if p.retained);
-                    let over = match (retained, s.r#await) {
-                        (true, false) => Over::Values,
-                        (true, true) => Over::Awaited,
-                        (false, _) => Over::Uncounted,
-                    };
+                    let over = if retained { over } else { Over::Uncounted };
                     StmtKind::ForEach { target, right, body: b.boxed(&s.body), over }
                 })
             }
@@ -234,7 +232,10 @@ impl<'a> Builder<'a> {
         d.declarations
             .iter()
             .map(|d| {
-                let target = self.binding_target(&d.id, kind, insertable);
+                let mut target = self.binding_target(&d.id, kind, insertable);
+                if let (Target::Pattern(pattern), Some(init)) = (&mut target, &d.init) {
+                    pattern.text = callee_text(init);
+                }
                 let init = d.init.as_ref().map(|e| self.expr(e));
                 if let (Target::Var(sym, _), Some(Kind::Function(unit)), VarKind::Const) =
                     (&target, init.as_ref().map(|e| &e.kind), kind)

@@ -174,7 +174,7 @@ impl<'t> Inserter<'t> {
     pub(super) fn function_of(&self, sym: Sym) -> Option<UnitId> {
         let known = |f: &UnitId| {
             let unit = &self.tree.units[*f];
-            unit.left_alone.is_none() && !unit.is_generator
+            unit.left_alone.is_none() && !unit.is_generator && !unit.opaque
         };
         self.var(sym).function.filter(known)
     }
@@ -311,8 +311,8 @@ impl<'t> Inserter<'t> {
             (false, false) if direct_call(e).is_some() => {
                 let _ = self.spread_copy(e, "list");
             }
-            (true, false) => self.spread_source(e, "parts"),
-            (false, false) => self.iterated(e),
+            (true, false) => self.spread_source(e, "parts", None),
+            (false, false) => self.iterated(e, None),
         }
     }
 

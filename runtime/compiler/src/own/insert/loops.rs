@@ -20,14 +20,22 @@ impl<'t> Inserter<'t> {
             && matches!(right.kind, Kind::Read(_) | Kind::Call(_));
         let plain = right.is_plain(&self.tree.vars) && !iterator;
         let driver = (!plain).then(|| self.driver());
+        let holds = match target {
+            Target::Pattern(Pattern { shape: Some(shape), .. }) => Some(format!("[{shape}]")),
+            Target::Pattern(Pattern { keys, .. }) if keys.len() > 1 => Some("true".to_owned()),
+            _ => None,
+        };
         let pending = self.top(right, |i, e| match &driver {
-            Some(driver) => i.driven(e, driver, awaits),
+            Some(driver) => i.driven(e, driver, awaits, holds.as_deref()),
             None => i.value(e),
         });
         self.free.retain(|&n| !pending.contains(&self.names.temp(n)));
         self.reserved.extend(pending.iter().cloned());
         if let Target::Pattern(pattern) = target {
-            let mut binds: String = pattern.vars.iter().map(|&sym| self.bind(sym, false)).collect();
+            let done = if plain { 0 } else { self.keys(&pattern.keys, |_, _| false) };
+            let done: Vec<_> = pattern.keys.iter().take(done).map(|k| k.var).collect();
+            let left = pattern.vars.iter().filter(|&&sym| !done.contains(&Some(sym)));
+            let mut binds: String = left.map(|&sym| self.bind(sym, false)).collect();
             if let Some(driver) = &driver {
                 binds.push_str(&format!("{}({driver});", self.own("yielded")));
             }
@@ -46,12 +54,13 @@ impl<'t> Inserter<'t> {
     }
 
     /// What a loop runs over, held until the loop ends. A generator that is called right here
-    /// borrows its operands as long.
-    pub(super) fn driven(&mut self, e: &'t Expr, driver: &str, awaits: bool) {
+    /// borrows its operands as long. `holds`: elements are held until a pattern has taken them apart.
+    pub(super) fn driven(&mut self, e: &'t Expr, driver: &str, awaits: bool, holds: Option<&str>) {
         let n = self.next();
         let function = self.steps(e);
         let pre = format!("{driver} = {}(", self.own("drive"));
-        self.wrap(n, e.span, &pre, &format!(", {function}, {awaits})"));
+        let holds = holds.map(|h| format!(", {h}")).unwrap_or_default();
+        self.wrap(n, e.span, &pre, &format!(", {function}, {awaits}{holds})"));
     }
 
     /// Emits what is stepped through; gives the name of the function that made it right here.
@@ -67,13 +76,14 @@ impl<'t> Inserter<'t> {
         self.callee.take().unwrap_or_else(|| "void 0".to_owned())
     }
 
-    /// A value that goes through the iterator protocol, held until `pending` is flushed.
-    pub(super) fn iterated(&mut self, e: &'t Expr) {
-        self.spread_source(e, "spread");
+    /// A value that goes through the iterator protocol, held until `pending` is flushed. `text`: what
+    /// an error says if it cannot.
+    pub(super) fn iterated(&mut self, e: &'t Expr, text: Option<&str>) {
+        self.spread_source(e, "spread", text);
     }
 
     /// What others see of it, `question` decides.
-    pub(super) fn spread_source(&mut self, e: &'t Expr, question: &str) {
+    pub(super) fn spread_source(&mut self, e: &'t Expr, question: &str, text: Option<&str>) {
         if e.is_plain(&self.tree.vars) {
             return self.value(e);
         }
@@ -83,7 +93,8 @@ impl<'t> Inserter<'t> {
             _ => self.held(e),
         };
         let pre = format!("{}(", self.own(question));
-        self.wrap(n, e.span, &pre, ")");
+        let text = text.map(|t| format!(", {}", super::quote(t))).unwrap_or_default();
+        self.wrap(n, e.span, &pre, &format!("{text})"));
     }
 
     /// `yield v`: whoever drives the generator takes over the count of `v`.

@@ -11,6 +11,7 @@ mod calls;
 mod chains;
 mod constructs;
 mod loops;
+mod patterns;
 mod statements;
 mod stores;
 mod units;

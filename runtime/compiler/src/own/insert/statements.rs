@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{AFTER, Inserter, guarded, is_definition};
+use super::{AFTER, Inserter, guarded};
 use crate::own::liveness;
 use crate::own::tree::*;
 
@@ -201,9 +201,7 @@ impl<'t> Inserter<'t> {
             }
             StmtKind::Try { block, handler, finalizer } => {
                 let given = match finalizer {
-                    Some(_) if !self.unit.is_async && !self.unit.is_generator => {
-                        Some(self.driver())
-                    }
+                    Some(_) if !self.unit.is_async && !self.shares_results() => Some(self.driver()),
                     _ => None,
                 };
                 self.overridden.extend(given.clone());
@@ -282,18 +280,6 @@ impl<'t> Inserter<'t> {
             Some(init) => self.top(init, |i, e| i.store(&d.target, e, true)),
             None => vec![],
         }
-    }
-
-    /// What patterns of the same declaration have bound is retained before the next value is
-    /// computed: its code may take it from where it came from.
-    fn bind_before(&mut self, d: &'t Declarator, n: i32) {
-        let Some(init) = &d.init else { return };
-        // A function is named after its variable, and runs no code yet.
-        if self.binds.is_empty() || is_definition(init) {
-            return;
-        }
-        let binds = std::mem::take(&mut self.binds).replace(';', ", ");
-        self.wrap(n, init.span, &format!("({binds}"), ")");
     }
 
     pub(super) fn for_declarator(&mut self, d: &'t Declarator) {

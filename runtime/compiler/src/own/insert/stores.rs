@@ -76,27 +76,13 @@ impl<'t> Inserter<'t> {
                     self.store_member(m, value);
                 }
             }
-            Target::Pattern(pattern) if pattern.retained => {
-                if pattern.iterates {
-                    self.iterated(value);
+            Target::Pattern(pattern) => {
+                self.taken_apart(pattern, value);
+                if pattern.retained {
+                    self.binds(pattern, value, first);
                 } else {
-                    let _ = self.held(value);
+                    self.pattern_exprs(target);
                 }
-                for &sym in &pattern.vars {
-                    let fresh =
-                        first && !self.var(sym).in_loop && self.var(sym).kind != VarKind::Var;
-                    let bind = self.bind(sym, fresh);
-                    self.binds.push_str(&bind);
-                    if self.is_slot(sym) {
-                        // Its old value is given up when the new one comes.
-                        let name = self.slot_of(sym);
-                        self.pending.iter_mut().filter(|s| **s == name).for_each(String::clear);
-                    }
-                }
-            }
-            Target::Pattern(_) => {
-                self.share(value);
-                self.pattern_exprs(target);
             }
         }
     }

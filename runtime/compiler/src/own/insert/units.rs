@@ -16,6 +16,7 @@ impl<'t> Inserter<'t> {
         if matches!(self.unit.kind, UnitKind::Field | UnitKind::Default) {
             return self.part(whole);
         }
+        self.parameter_keys();
         let entry = self.entry();
         if self.unit.kind == UnitKind::Program {
             self.program_slots();
@@ -50,7 +51,7 @@ impl<'t> Inserter<'t> {
         close.push_str(match self.token_source() {
             Some("enter") => TOKEN_MARK,
             Some(_) => GENERATOR_MARK,
-            None if self.unit.is_generator => "",
+            None if self.shares_results() => "",
             None => MARK,
         });
         let Span { start, end } = self.unit.inner;
@@ -87,10 +88,15 @@ impl<'t> Inserter<'t> {
         self.unit.is_async && !self.unit.is_generator && !self.unit.complex_params
     }
 
+    /// What it gives is shared: nobody claims it.
+    pub(super) fn shares_results(&self) -> bool {
+        self.unit.is_generator || self.unit.opaque
+    }
+
     /// Where the token of an activation comes from.
     pub(super) fn token_source(&self) -> Option<&'static str> {
         match self.unit.is_generator {
-            true => (!self.unit.delegates).then_some("resume"),
+            true => (!self.unit.delegates && !self.unit.opaque).then_some("resume"),
             false => self.takes_token().then_some("enter"),
         }
     }
@@ -121,14 +127,11 @@ impl<'t> Inserter<'t> {
             open.insert_str(0, &format!("{}(", self.own("hold")));
             close.push(')');
         }
-        // A parameter that a closure captures is held for ever.
-        let early: String = (self.unit.early.iter())
-            .filter(|&&sym| !matches!(self.var(sym).mode, Mode::Plain | Mode::Borrowed))
-            .map(|&sym| {
-                let take = if self.var(sym).captured { "hold" } else { "dflt" };
-                format!("{}({}), ", self.own(take), self.var(sym).name)
-            })
-            .collect();
+        // Keys of the pattern that it stands in have retained what they bound.
+        let keys = self.unit.parent.map_or(&[][..], |p| &self.tree.units[p].keys);
+        let bound = |sym: Sym| keys.iter().any(|k| k.var == Some(sym));
+        let takes = self.unit.early.iter().filter(|&&sym| !bound(sym)).map(|&sym| self.early(sym));
+        let early: String = takes.filter(|t| !t.is_empty()).map(|t| t + ", ").collect();
         if !early.is_empty() {
             open.insert_str(0, &format!("({early}"));
             close.push(')');
@@ -172,6 +175,11 @@ impl<'t> Inserter<'t> {
         }
         let hold = self.own("hold");
         let outlives = self.unit.this_captured || self.unit.is_async;
+        if self.unit.implicit && !outlives && reads_this_late(self.unit) {
+            let slot = self.names.this();
+            text.push_str(&format!("{slot} = {hold}(this);"));
+            self.slots.insert(slot);
+        }
         if outlives && self.unit.kind == UnitKind::Function && !self.unit.is_constructor {
             text.push_str(&format!("{hold}(this);"));
         }
@@ -211,5 +219,32 @@ impl<'t> Inserter<'t> {
         // Hoisted functions may run before the module's body does.
         let at = self.unit.inner.start;
         self.edits.insert(at, i32::MIN, format!("var {};", declared.join(", ")), at);
+    }
+}
+
+/// Something may run before its last use of `this`: it is not all that is read, and first.
+fn reads_this_late(unit: &Unit) -> bool {
+    let mut count = 0;
+    let mut visit = |e: &Expr| count_this(e, &mut count);
+    unit.body.iter().for_each(|s| crate::own::modes::each_expr(s, &mut |e, _| visit(e)));
+    match unit.body.as_slice() {
+        [Stmt { kind: StmtKind::Return(Some(e)), .. }] if starts_with_this(e) => count > 1,
+        _ => count > 0,
+    }
+}
+
+fn count_this(e: &Expr, count: &mut usize) {
+    let inherited = matches!(&e.kind, Kind::Member(m) if m.is_super);
+    *count += usize::from(inherited || matches!(e.kind, Kind::This));
+    e.children(&mut |c| count_this(c, count));
+}
+
+/// Its first operand is `this`.
+fn starts_with_this(e: &Expr) -> bool {
+    let mut first = None;
+    e.children(&mut |c| _ = first.get_or_insert(c));
+    match first {
+        Some(first) => starts_with_this(first),
+        None => matches!(e.kind, Kind::This),
     }
 }

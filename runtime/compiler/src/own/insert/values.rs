@@ -439,7 +439,7 @@ impl<'t> Inserter<'t> {
 
     /// Emits a value that is returned.
     pub(super) fn give(&mut self, e: &'t Expr) {
-        if self.unit.is_generator {
+        if self.shares_results() {
             return self.share(e);
         }
         if e.is_plain(&self.tree.vars) {

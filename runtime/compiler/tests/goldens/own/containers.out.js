@@ -1,6 +1,6 @@
 $own.module(() => {});const both = (t) => {let $1, $2, $1_, $2_;try{return ($own.give($own.record({ up: ($1 = $own.own($own.call($1_ = t.add, t, $own.askOn($1_, 1, "t.add", t)), $1_)), down: ($2 = $own.own($own.call($2_ = t.sub, t, $own.askOn($2_, 1, "t.sub", t)), $2_)) })))}finally{$own.drop($1);$own.drop($2);}/*$own*/};
 export function use(x, o) {let $0list, $0p, $0rest, $0up, $1, $2, $d1, $1_, $2_;try{
-  const { up, ...rest } = ($1 = $own.took(both(x)));;$0up = $own.hold(up);$0rest = $own.lit(rest);$1 = $own.drop($1);
+  const { up, ...rest } = $own.apart(($1 = $own.took(both(x))), "both(...)", "up");;$0up = $own.hold(up);$0rest = $own.lit(rest);$1 = $own.drop($1);
   const list = ($0list = $own.lit([up, ...$own.spread(($1 = $own.lit([x])))]), $1 = $own.drop($1), $0list);
   o.best ??= $own.store(o, "best", up);;$0up = $own.drop($0up);
   o[$1_ = x.size] = $own.store(o, $1_, ($2 = $own.hold(rest.down), $0rest = $own.drop($0rest), $2));;$2 = $own.drop($2);$0rest = $own.drop($0rest);

@@ -1,0 +1,168 @@
+//! What a pattern reads, in order; of bindings and of assignments alike.
+
+use oxc::ast::ast::*;
+use oxc::span::GetSpan;
+
+use super::{Builder, span};
+use crate::own::tree::{Key, Pattern, Sym};
+
+/// A pattern, or what stands in one, without its default.
+enum Part {
+    Name(Option<Sym>),
+    Object(u32, Vec<Field>),
+    Elements(Vec<Option<Part>>),
+    Other,
+}
+
+/// A property that an object pattern reads.
+struct Field {
+    key: Key,
+    computed: bool,
+    part: Part,
+}
+
+impl Part {
+    fn is_pattern(&self) -> bool {
+        matches!(self, Self::Object(..) | Self::Elements(_))
+    }
+
+    /// A pattern stands inside.
+    fn is_deep(&self) -> bool {
+        match self {
+            Self::Object(_, fields) => fields.iter().any(|f| f.part.is_pattern()),
+            Self::Elements(list) => list.iter().flatten().any(Self::is_pattern),
+            Self::Name(_) | Self::Other => false,
+        }
+    }
+
+    /// Keys, each followed by the list of a pattern inside; those of an array follow `null`.
+    fn shape(&self) -> String {
+        let inner = |key: String, part: &Self| match part.is_pattern() {
+            true => format!("{key}, [{}]", part.shape()),
+            false => key,
+        };
+        let list: Vec<String> = match self {
+            Self::Object(_, fields) => {
+                fields.iter().map(|f| inner(f.key.name.clone(), &f.part)).collect()
+            }
+            Self::Elements(list) => {
+                let elements = list.iter().enumerate().filter_map(|(i, p)| Some((i, p.as_ref()?)));
+                let elements = elements.map(|(i, p)| inner(i.to_string(), p));
+                std::iter::once("null".to_owned()).chain(elements).collect()
+            }
+            Self::Name(_) | Self::Other => vec![],
+        };
+        list.join(", ")
+    }
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn describe(&self, b: &BindingPattern<'a>, into: &mut Pattern) {
+        tell(self.binding_part(b), into);
+    }
+
+    pub(super) fn describe_target(&self, t: &AssignmentTarget<'a>, into: &mut Pattern) {
+        tell(self.target_part(t), into);
+    }
+
+    fn binding_part(&self, b: &BindingPattern<'a>) -> Part {
+        match b {
+            BindingPattern::BindingIdentifier(id) => {
+                Part::Name(id.symbol_id.get().map(|id| id.index()))
+            }
+            BindingPattern::AssignmentPattern(p) => self.binding_part(&p.left),
+            BindingPattern::ArrayPattern(p) => {
+                let parts = p.elements.iter().map(|e| e.as_ref().map(|b| self.binding_part(b)));
+                Part::Elements(parts.collect())
+            }
+            BindingPattern::ObjectPattern(p) => {
+                let fields = p.properties.iter().map(|property| {
+                    let part = self.binding_part(&property.value);
+                    self.field(&property.key, property.shorthand, property.computed, part)
+                });
+                Part::Object(p.span.start, fields.collect())
+            }
+        }
+    }
+
+    fn target_part(&self, t: &AssignmentTarget<'a>) -> Part {
+        match t {
+            AssignmentTarget::AssignmentTargetIdentifier(id) => Part::Name(self.symbol(id)),
+            AssignmentTarget::ArrayAssignmentTarget(p) => {
+                let parts = p.elements.iter().map(|e| e.as_ref().map(|e| self.element_part(e)));
+                Part::Elements(parts.collect())
+            }
+            AssignmentTarget::ObjectAssignmentTarget(p) => {
+                let fields = p.properties.iter().map(|property| match property {
+                    AssignmentTargetProperty::AssignmentTargetPropertyIdentifier(p) => {
+                        let var = self.symbol(&p.binding);
+                        let name = quoted(&p.binding.name);
+                        let key = Key { at: span(p.binding.span), name, shorthand: true, var };
+                        Field { key, computed: false, part: Part::Name(var) }
+                    }
+                    AssignmentTargetProperty::AssignmentTargetPropertyProperty(p) => {
+                        let part = self.element_part(&p.binding);
+                        self.field(&p.name, false, p.computed, part)
+                    }
+                });
+                Part::Object(p.span.start, fields.collect())
+            }
+            _ => Part::Other,
+        }
+    }
+
+    fn element_part(&self, t: &AssignmentTargetMaybeDefault<'a>) -> Part {
+        match t {
+            AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(t) => {
+                self.target_part(&t.binding)
+            }
+            other => other.as_assignment_target().map_or(Part::Other, |t| self.target_part(t)),
+        }
+    }
+
+    fn field(&self, key: &PropertyKey<'a>, shorthand: bool, computed: bool, part: Part) -> Field {
+        let at = key.span();
+        let name = match key {
+            PropertyKey::StaticIdentifier(id) => quoted(&id.name),
+            _ => self.source.get(at.start as usize..at.end as usize).unwrap_or("").to_owned(),
+        };
+        let var = match part {
+            Part::Name(var) => var,
+            _ => None,
+        };
+        Field { key: Key { at: span(at), name, shorthand, var }, computed, part }
+    }
+
+    fn symbol(&self, id: &IdentifierReference<'a>) -> Option<Sym> {
+        let reference = self.semantic.scoping().get_reference(id.reference_id.get()?);
+        reference.symbol_id().map(|id| id.index())
+    }
+}
+
+fn tell(part: Part, into: &mut Pattern) {
+    into.iterates = matches!(part, Part::Elements(_));
+    into.shape = part.is_deep().then(|| part.shape());
+    let flat = into.shape.is_none();
+    if let Part::Object(start, fields) = part {
+        let first = fields.first().filter(|f| !f.computed);
+        into.first = first.map_or((None, start), |f| (Some(f.key.name.clone()), f.key.at.start));
+        if flat {
+            into.keys = fields.into_iter().map(|f| f.key).collect();
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// An expression that runs no code and gives nothing that could be counted.
+pub(super) fn is_inert(e: &Expression) -> bool {
+    match e.get_inner_expression() {
+        Expression::Identifier(id) => id.name == "undefined",
+        Expression::UnaryExpression(u) => u.argument.is_literal(),
+        Expression::ArrayExpression(a) => a.elements.is_empty(),
+        Expression::ObjectExpression(o) => o.properties.is_empty(),
+        e => e.is_literal(),
+    }
+}

@@ -1,0 +1,30 @@
+// What V8 says where a pattern cannot take a value apart.
+import { full } from "mlrun";
+
+const { print } = globalThis.harness;
+const show = (name, ...tensors) => { for (const t of tensors) print(`${name} ${typeof t?.sum === "function" ? t.sum().item() : typeof t === "object" ? typeof t : t}`); };
+const run = (name, f) => { try { f(); } catch (e) { print(`${name} threw ${e.message}`); } };
+let n = 0;
+const T = () => full([2], ++n);
+run("m34", () => { for (const { a, b } of [null]) show("m34", a, b); });
+run("m35", () => { const o = {}; const { a, b } = o.x; });
+run("m36", () => { const o = {}; const { a: { c }, b } = o.x; });
+run("m37", () => { const f = () => null; const { a, b } = f(); });
+run("m38", () => { const f = () => null; const [a, b] = f(); });
+run("m39", () => { const o = { n: 5 }; const [a] = o; });
+run("m40", () => { const o = { n: 5 }; const [a] = o.n; });
+run("m41", () => { const o = { n: 5 }; const { n: [a], b } = o; });
+run("m42", () => { const o = { n: T() }; const { n: { shape: [a] }, b } = o; show("m42", a, b); });
+run("m43", () => { let o; const { a, b } = o; });
+run("m44", () => { let o; const [a, b] = o; });
+run("m45", () => { let o = () => 1; const [a, b] = o; });
+run("m46", () => { let o = { f: () => ({}) }; const [a, b] = o.f(); });
+run("m47", () => { const f = ({ a, b }) => a; f(); });
+run("m48", () => { const f = ({ a, b }) => a; f(null); });
+run("m49", () => { const o = { f() { return null } }; const { a, b = 1 } = o.f(1); });
+run("m50", () => { const s = new Set([T(), T()]); const [a, b] = s; show("m50", a, b); for (const { shape, dtype } of s) show("m50", shape[0]); });
+run("m51", () => { const { length, foo } = "abc"; show("m51", length, foo); });
+run("m52", () => { const { lr = 1e-3, betas = [], x = undefined, neg = -1 } = { lr: T() }; show("m52", lr, betas.length, neg); });
+run("shared", () => { const o = {}; const { a, b = f() } = o.x; });
+run("shared", () => { const o = {}; let a, b; [a, o.b] = o; });
+run("shared", () => { const o = {}; let a, b; print(({ a, b } = o.x)); });
