@@ -4,12 +4,13 @@
 // the protocol. Such a callee always writes the register when it returns a managed value.
 
 import {
-  SafeSet, apply, compiled, follows, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
+  SafeSet, apply, compiled, follows, getOwnPropertyDescriptor, getPrototypeOf, gives, hasOwn, isArray, looks, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  claimed, counted, counts, give, lend, register, release, retain, share, unclaimable,
+  claimed, counted, counts, give, isContainer, lend, register, release, retain, share, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { builtin, forget, settle, uncertain } from "ext:mlrun_tensor/00_own_arrays.js";
+import { readsQuietly } from "ext:mlrun_tensor/00_own_places.js";
 
 /** Takes over the count that `f` gave with `v`, or retains. */
 export function own(v, f) {
@@ -19,7 +20,7 @@ export function own(v, f) {
 function kept(v, f) {
   if (builtin !== undefined && settle(v, f)) return v;
   if (!counted(v)) return uncertain(v, f);
-  if (v === register && compiled(f)) {
+  if (v === register && gives(f)) {
     claimed();
   } else {
     unclaimable();
@@ -34,7 +35,7 @@ export function ignore(v, f) {
     if (counted(v)) release(v);
     return v;
   }
-  if (v !== undefined && v === register && counted(v) && compiled(f)) {
+  if (v !== undefined && v === register && counted(v) && gives(f)) {
     claimed();
     release(v);
   }
@@ -50,7 +51,7 @@ export function tail(v, f) {
 function passed(v, f) {
   if (builtin !== undefined && settle(v, f)) return give(v);
   uncertain(v, f);
-  if (register !== undefined && (register !== v || !compiled(f))) return lend(v);
+  if (register !== undefined && (register !== v || !gives(f))) return lend(v);
   return register === undefined ? lend(v) : v;
 }
 
@@ -63,11 +64,24 @@ function asked(f, last, a, b) {
   // No list for few operands: programs consist of such calls.
   if (arguments.length > 4) return askFrom(f, arguments);
   if ((counted(last) || counted(a) || counted(b)) && keepsOperands(f)) {
-    share(last);
-    share(a);
-    share(b);
+    const shape = looks(f);
+    if (shape === undefined || !(isQuiet(last, shape) && isQuiet(a, shape) && isQuiet(b, shape))) {
+      share(last);
+      share(a);
+      share(b);
+    }
   }
   return last;
+}
+
+/** If a pattern like `shape` takes `v` apart, or an element of it (`f(...v)`), that runs no code. */
+function isQuiet(v, shape) {
+  if (!counted(v) || !isContainer(v)) return true;
+  for (let i = 0; isArray(v) && i < v.length; i++) {
+    const element = value(v, i);
+    if (counted(element) && isContainer(element) && !readsQuietly(element, shape, 0)) return false;
+  }
+  return readsQuietly(v, shape, 0);
 }
 
 /** Functions that look at their operands and keep nothing. */
@@ -82,7 +96,11 @@ const keepsOperands = (f) => !compiled(f) && !lookers.has(f);
 function askFrom(f, list) {
   for (let i = 1; i < list.length; i++) {
     if (!counted(list[i])) continue;
-    if (keepsOperands(f)) for (let j = 1; j < list.length; j++) share(list[j]);
+    if (!keepsOperands(f)) break;
+    const shape = looks(f);
+    let quiet = shape !== undefined;
+    for (let j = 1; quiet && j < list.length; j++) quiet = isQuiet(list[j], shape);
+    for (let j = 1; !quiet && j < list.length; j++) share(list[j]);
     break;
   }
   return list[1];
@@ -111,7 +129,7 @@ export function fn(f, text, receiver) {
 export function unknown(f, text, receiver) {
   forget();
   if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
-  if (counted(receiver) && !compiled(f)) share(receiver);
+  if (counted(receiver) && !gives(f)) share(receiver);
   return f;
 }
 

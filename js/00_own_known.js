@@ -11,6 +11,9 @@ export const { isArray } = Array;
 const toText = Function.prototype.toString;
 const uncurried = (f) => Function.prototype.call.bind(f);
 const endsWith = uncurried(String.prototype.endsWith);
+const lastIndexOf = uncurried(String.prototype.lastIndexOf);
+const slice = uncurried(String.prototype.slice);
+const { parse } = JSON;
 export const includes = uncurried(Array.prototype.includes);
 
 /** What an own data property holds. */
@@ -31,6 +34,7 @@ const MARK = "/*$own*/";
 const TOKEN_MARK = "/*$own!*/";
 const GENERATOR_MARK = "/*$own~*/";
 const FORWARD_MARK = "/*$own^*/";
+const LOOK_MARK = "/*$own?";
 
 // Answers about functions. Those that follow the protocol have numbers above zero.
 const UNKNOWN = 0;
@@ -43,6 +47,8 @@ const ENDS = 3;
 export const FORWARDS = -1;
 /** It takes a token whenever it is resumed. */
 const YIELDS = -2;
+/** It follows the protocol for callers that look what its parameters' pattern reads, see `looks`. */
+const LOOKS = -3;
 
 let counts;
 
@@ -69,6 +75,8 @@ function examined(f) {
   if (endsWith(text, `${TOKEN_MARK}}`)) return TAKES;
   if (endsWith(text, `${GENERATOR_MARK}}`)) return YIELDS;
   if (endsWith(text, `${FORWARD_MARK}}`)) return FORWARDS;
+  const at = lastIndexOf(text, "/*");
+  if (slice(text, at, at + LOOK_MARK.length) === LOOK_MARK && (endsWith(text, "*/}") || endsWith(text, "*/)"))) return LOOKS;
   return endsWith(text, `${MARK}}`) || endsWith(text, `${MARK})`) ? FOLLOWS : UNKNOWN;
 }
 
@@ -79,6 +87,23 @@ export function module(f) {
 
 /** `f` is a compiled generator function: calls of it share their operands unless a loop holds them. */
 export const yields = (f) => typeof f === "function" && answerFor(f) === YIELDS;
+
+/** What the pattern among the parameters of `f` reads, if its callers must look; as for `open`. */
+export function looks(f) {
+  if (typeof f !== "function" || answerFor(f) !== LOOKS) return undefined;
+  let shape = shapes.get(f);
+  if (shape === undefined) {
+    const text = apply(toText, f, []);
+    const start = lastIndexOf(text, LOOK_MARK) + LOOK_MARK.length;
+    shape = parse(slice(text, start, text.length - 3));
+    shapes.set(f, shape);
+  }
+  return shape;
+}
+const shapes = new SafeWeakMap();
+
+/** What `f` gives brings its count. */
+export const gives = (f) => compiled(f) || looks(f) !== undefined;
 
 /** Puts a private stamp on an object that already exists: `super` returns it. */
 export class Given {

@@ -3,6 +3,8 @@
 //
 // Invariant: a seed gives one program, on every engine. Deliberately not here: running them.
 
+import { getters, takers } from "./getters.js";
+
 function rng(seed) {
   let s = seed * 2654435761 % 4294967296 || 1;
   return () => {
@@ -173,7 +175,7 @@ class Generator {
         () => this.natives(indent), () => this.natives(indent), () => this.delegated(d, indent),
         () => this.builtins(indent), () => this.builtins(indent), () => this.builtins(indent),
         () => this.finallyUse(indent),
-        () => this.pattern(indent), () => this.pattern(indent), () => this.getters(indent), () => this.getters(indent), () => this.views(indent), () => this.views(indent),
+        () => this.pattern(indent), () => this.pattern(indent), () => getters(this, rule, indent), () => getters(this, rule, indent), () => this.views(indent), () => this.views(indent),
         () => this.donate(indent), () => this.arrays(indent), () => this.arrays(indent), () => this.odds(indent), () => this.odds(indent),
       );
     }
@@ -405,35 +407,6 @@ class Generator {
     ])();
   }
 
-  /** Patterns whose reads run code, which takes out of the object what they have read before. */
-  getters(indent) {
-    const t = () => this.t(1);
-    const [a, b, c, f, o] = [this.fresh("t"), this.fresh("t"), this.fresh("t"), this.fresh("f"), this.fresh("c")];
-    const object = () => this.pick([() => `new Taker(${t()}, ${t()})`, () => `new Taker(${t()}, ${t()})`, () => `foreignTaker(${t()}, ${t()})`, () => `{ p: ${t()}, q: ${t()}, g: ${t()}, o: { p: ${t()}, q: ${t()} } }`])();
-    const holder = `const ${o} = { k: ${object()}, list: [${object()}, ${object()}], pairs: [[${t()}, ${object()}]] }; takers.push(() => { ${this.pick([`${o}.k = ${object()}`, `${o}.list.length = 0`, `${o}.pairs.pop()`, `${o}.k.p = ${t()}`, `${o}.k = null`, `${o}.pairs.length && (${o}.pairs[0][0] = ${t()})`])}; });`;
-    const keys = () => this.pick([`p: ${a}, g: ${b}, q: ${c}`, `g: ${b}, p: ${a}, q: ${c}`, `p: ${a}, h: ${b}, q: ${c}`, `q: ${a}, n: ${c} = 1, h: ${b}, p: ${c}_2`]);
-    const deep = () => this.pick([`k: { ${keys()} }`, `k: { o: { p: ${a}, q: ${c} }, g: ${b} }`, `list: [{ p: ${a}, g: ${b} }, { q: ${c} }]`, `pairs: [[${a}, { h: ${b}, q: ${c} }]]`, `list: [, { p: ${a} }], k: { g: ${b}, p: ${c} }`]);
-    const show = `print(${a}); print(${b} ?? 0); print(${c});`;
-    const uses = () => this.pick([show, `print(${a}.add(${c}));`, `kept.push(${a}); print(${c});`, `later.push(() => ${a}); ${show}`]);
-    const body = this.pick([
-      () => (rule("getter in a pattern"), `const { ${keys()} } = ${o}.k; ${uses()}`),
-      () => (rule("getter in a pattern"), `let ${a}, ${b}, ${c}, ${c}_2; ({ ${keys()} } = ${o}.${this.pick(["k", "list[0]"])}); ${show}`),
-      () => (rule("getter in a nested pattern"), `const { ${deep()} } = ${o}; ${uses()}`),
-      () => (rule("getter in a nested pattern"), `const [${a}, { h: ${b}, q: ${c} }] = ${o}.pairs[0]; ${uses()}`),
-      () => (rule("getter in a parameter"), `const ${f} = ({ ${keys()} }) => { ${uses()} return ${a}; }; print(${f}(${o}.k));`),
-      () => (rule("getter in a parameter"), `const ${f} = ({ ${deep()} }) => { ${uses()} return ${c}; }; print(${f}(${o}));`),
-      () => (rule("getter in a parameter"), `const ${f} = ({ p: ${a} }, { g: ${b}, q: ${c} }) => { ${uses()} return ${a}; }; print(${f}(${o}.k, ${this.pick([`${o}.list[0]`, `${o}.k`])}));`),
-      () => (rule("getter in a loop"), `for (const { ${keys()} } of ${this.pick([`${o}.list`, `${o}.list.values()`, `[${o}.k, ${o}.list[1]]`, `(function* () { yield ${o}.k; yield* ${o}.list; })()`])}) { ${uses()} ${this.pick(["", "break;"])} }`),
-      () => (rule("getter in a loop"), `for (const [${a}, { h: ${b}, q: ${c} }] of ${o}.pairs) { ${uses()} }`),
-      () => (rule("getter of other code in a pattern"), `const { ${keys()} } = foreignTaker(${t()}, ${t()}); ${uses()}`),
-      () => (rule("iterator in a pattern"), `const [${a}, ${c}] = ${o}.${this.pick(["k", "list[0]"])}[Symbol.iterator] ? ${o}.k : [${t()}, ${t()}]; print(${a}); print(${c}); for (const [x, y] of [new Taker(${t()}, ${t()})]) print(x.add(y));`),
-      () => (rule("proxy in a pattern"), `const target = ${o}.k; const { ${keys()} } = new Proxy(target, { get(at, key) { take(); at.p = ${t()}; return at[key]; } }); ${uses()}`),
-      () => (rule("class behind a pattern"), `const { p: ${a} } = ${o}.k, ${c}C = class { static { take(); if (${o}.k) ${o}.k.p = ${t()}; } }, { q: ${c} } = ${o}.k ?? { q: ${t()} }; print(${a}); print(${c}); print(${c}C.name);`),
-      () => (rule("getter empties its place"), `print(${o}.k.${this.pick(["sum", "g", "h", "p"])} ?? 0); print(${o}.list.length ? ${o}.list[0].${this.pick(["sum", "h"])} ?? 0 : 0); print(+${o}.k);`),
-    ])();
-    return `${indent}try { ${holder} ${body} } catch (e) { print(e.message); } finally { takers.length = 0; }`;
-  }
-
   /** Views share bytes with what they are of; operations in place change both. */
   views(indent) {
     const t = () => this.t(1);
@@ -623,17 +596,7 @@ const seeLater = (o) => { seenBy(o); };
 const seenBy = new Function("o", "(globalThis.harness.seen ??= []).push(o.p);");
 const seeResult = new Function("f", "const o = f(); (globalThis.harness.seen ??= []).push(o.p, o.q.p);");
 const foreignNew = new Function("C", "t", "const o = new C(t); (globalThis.harness.seen ??= []).push(o.p); return o;");
-const takers = [];
-const take = () => { for (const f of takers) f(); };
-class Taker {
-  constructor(p, q) { this.p = p; this.q = q; this.o = { p: q.add(1), q: p }; }
-  get g() { take(); this.p = this.q.neg(); return this.q; }
-  get h() { const old = this.p; this.o = { p: this.p, q: this.q.neg() }; take(); this.q = old.add(1); return old; }
-  get sum() { take(); return this.p.add(this.q); }
-  valueOf() { take(); return this.p.add(this.q).index(0).item(); }
-  *[Symbol.iterator]() { take(); yield this.p; take(); yield this.q; }
-}
-const foreignTaker = new Function("take", "return (p, q) => ({ p, q, o: { p, q }, get g() { take(); this.p = q; return this.q; }, get h() { const old = this.p; take(); this.q = old; return old; } })")(take);
+${takers}
 class Odd extends Array { static get [Symbol.species]() { return Array; } }
 let budget = 400;
 ${evals}${out.join("\n")}

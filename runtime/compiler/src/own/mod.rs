@@ -6,6 +6,8 @@
 mod build;
 mod escape;
 mod explain;
+mod facts;
+mod hints;
 mod insert;
 mod liveness;
 mod modes;

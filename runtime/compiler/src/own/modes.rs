@@ -324,8 +324,7 @@ pub(crate) fn gives_tensor(e: &Expr) -> bool {
         Kind::Paren(inner) => gives_tensor(inner),
         Kind::Call(call) => match &call.callee.kind {
             Kind::Member(m) => {
-                !is_global(&m.object)
-                    && m.name.as_deref().is_some_and(super::relevance::gives_tensor)
+                !is_global(&m.object) && m.name.as_deref().is_some_and(super::hints::gives_tensor)
             }
             _ => false,
         },

@@ -8,60 +8,12 @@
 
 use std::collections::HashSet;
 
+use super::hints::{HINTS, PLAIN_GLOBALS};
 use super::modes::{Position, each_declarator, each_expr};
 use super::tree::*;
 
 /// Why a function without hints is left alone.
 pub(crate) const REASON: &str = "nothing in it points at tensors";
-
-/// Members of the API's classes that say "tensor". Names that builtins have too are in `COMMON`.
-const HINTS: &str = " T abs acos addParamGroup add_ amax amin argmax argmin argsort asin atan atan2
-    backward bitwiseAnd bitwiseOr bitwiseXor buffers chunk clamp clone contiguous copyTo copy_ cosh
-    cumprod cumsum detach diagonal dispose div div_ dot dtype einsum elu erf expand expm1 extraRepr fill_
-    flatten flip floorDivide forward fromPretrained gather ge gelu getBatch getLastLr getSubmodule
-    grad gt indexAdd indexCopy indexPut indexPut_ indexSelect isDisposed isLeaf isfinite isinf isnan item lastEpoch le leakyRelu
-    lerp loadStateDict log10 log1p log2 logSoftmax logicalAnd logicalNot logicalOr logsumexp lt maskedFill
-    matmul maximum mean minimum mul mul_ namedBuffers namedChildren namedModules namedParameters
-    narrow ndim neg nonzero norm numBatchesTracked optimizer outProj outer paramGroups parameters
-    permute pow prod reciprocal registerBuffer registerForwardHook registerForwardPreHook relu
-    remainder requiresGrad requiresGrad_ reshape rsqrt runningMean runningVar scatterAdd shape
-    sigmoid silu sinh softmax softplus sqrt square squeeze stateDict std sub sub_ sum tan tanh tensors tile
-    toArray toTypedArray topk train transpose tril triu trunc unbind unsqueeze variance zeroGrad
-    zero_ ";
-
-/// Methods of the API whose result programs convert to a number or a text where it stands.
-const NUMBERS: &str = " abs all amax amin any argmax argmin clamp crossEntropy detach div dot exp l1Loss
-    log logsumexp max mean min mseLoss mul neg nllLoss norm prod reshape select smoothL1Loss bceWithLogits
-    clipGradNorm_ sqrt square squeeze std sub sum variance ";
-
-/// A method of this name gives a tensor, as far as a name tells.
-pub(crate) fn gives_tensor(name: &str) -> bool {
-    lists(NUMBERS, name)
-}
-
-/// Members of the API's classes that plain programs use as well.
-#[cfg(test)]
-const COMMON: &str = " add all any append apply at averages best bias ceil children constructor
-    cos count data device eq eval exp extend floor get inFeatures index latest length list load log
-    lr max min modules ne outFeatures p pad repeat reset roll round save select sign sin size
-    sort split step swap to toJSON toString training update value view weight where ";
-
-/// Globals that never give a tensor.
-const PLAIN_GLOBALS: &str =
-    " console Math JSON Object Array String Number Boolean Symbol BigInt Map
-    Set WeakMap WeakSet WeakRef FinalizationRegistry Promise Proxy Reflect Date RegExp Error
-    TypeError RangeError SyntaxError ReferenceError EvalError URIError AggregateError Iterator Intl
-    Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array
-    BigInt64Array BigUint64Array Float16Array Float32Array Float64Array ArrayBuffer
-    SharedArrayBuffer DataView Atomics Infinity NaN parseInt parseFloat isNaN isFinite
-    encodeURIComponent decodeURIComponent encodeURI decodeURI setTimeout setInterval clearTimeout
-    clearInterval setImmediate clearImmediate queueMicrotask performance URL URLSearchParams
-    TextEncoder TextDecoder AbortController AbortSignal Event EventTarget structuredClone crypto
-    fetch Headers Request Response Blob FormData process Buffer atob btoa arguments ";
-
-fn lists(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|w| w == word)
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
@@ -323,7 +275,7 @@ impl<'t> Search<'t> {
     fn hint(&self, e: &'t Expr) -> bool {
         match &e.kind {
             Kind::Read(sym) => self.vars[*sym],
-            Kind::Global => !lists(PLAIN_GLOBALS, self.text(e)),
+            Kind::Global => !PLAIN_GLOBALS.has(self.text(e)),
             Kind::Function(unit) => self.units[*unit] == Level::Strong,
             Kind::Class(_) => self.class_at(e).is_some_and(|c| self.classes[c]),
             Kind::Member(m) => {
@@ -347,7 +299,7 @@ impl<'t> Search<'t> {
             .map(|c| self.text(c).trim_matches(['"', '\'', '`']));
         name.map(|n| n.trim_start_matches('#'))
             .or(quoted)
-            .is_some_and(|n| self.names.contains(n) || lists(HINTS, n) && !self.defined.contains(n))
+            .is_some_and(|n| self.names.contains(n) || HINTS.has(n) && !self.defined.contains(n))
     }
 
     /// The value may be a tensor or lead to one.
@@ -510,6 +462,7 @@ fn root(e: &Expr) -> &Expr {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hints::COMMON;
     use super::*;
     use oxc::allocator::Allocator;
 
@@ -620,7 +573,7 @@ mod tests {
                 let name = &text[..end.unwrap_or(text.len())];
                 let rest = text[name.len()..].trim_start_matches('?');
                 if !name.is_empty() && rest.starts_with(['(', ':', '<']) {
-                    assert!(lists(HINTS, name) != lists(COMMON, name), "{name}");
+                    assert!(HINTS.has(name) != COMMON.has(name), "{name}");
                     seen += 1;
                 }
             }

@@ -115,6 +115,16 @@ impl<'a> Builder<'a> {
         let deep = patterns.iter().any(|p| p.shape.is_some());
         let unit = &mut self.tree.units[here];
         unit.opaque = bound > 1 && (patterns.len() > 1 || deep);
+        if unit.opaque
+            && !unit.is_generator
+            && let [Pattern { shape: Some(shape), text, .. }] = patterns.as_slice()
+            && text.is_empty()
+            && is_quotable(shape)
+        {
+            unit.looks = Some(format!("[{shape}]"));
+            unit.opaque = false;
+            return;
+        }
         if let (false, Some(pattern)) = (unit.opaque, patterns.pop()) {
             unit.keys = pattern.keys;
             for key in unit.keys.iter().rev().skip(1) {
@@ -132,6 +142,7 @@ impl<'a> Builder<'a> {
         let unit = self.unit();
         let mut pattern = Pattern::default();
         let early = self.early(&[]);
+        pattern.text = if init.is_some() { "a default".to_owned() } else { String::new() };
         self.describe(b, &mut pattern);
         self.binding(b, VarKind::Param, &mut pattern);
         if pattern.vars.iter().any(|&v| self.tree.vars[v].rest) {
@@ -254,4 +265,10 @@ impl<'a> Builder<'a> {
             }
         }
     }
+}
+
+/// The runtime half can read it from a comment.
+fn is_quotable(shape: &str) -> bool {
+    let list: Result<serde_json::Value, _> = serde_json::from_str(&format!("[{shape}]"));
+    list.is_ok() && !shape.contains("*/") && !shape.contains("/*")
 }

@@ -126,6 +126,7 @@ impl<'a> Builder<'a> {
             counts_instance: false,
             implicit: false,
             opaque: false,
+            looks: None,
             keys: vec![],
             params: vec![],
             complex_params: false,

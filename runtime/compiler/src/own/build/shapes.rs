@@ -124,6 +124,7 @@ impl<'a> Builder<'a> {
         let at = key.span();
         let name = match key {
             PropertyKey::StaticIdentifier(id) => quoted(&id.name),
+            PropertyKey::StringLiteral(s) if !s.lone_surrogates => quoted(&s.value),
             _ => self.source.get(at.start as usize..at.end as usize).unwrap_or("").to_owned(),
         };
         let var = match part {

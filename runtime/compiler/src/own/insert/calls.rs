@@ -174,7 +174,7 @@ impl<'t> Inserter<'t> {
     pub(super) fn function_of(&self, sym: Sym) -> Option<UnitId> {
         let known = |f: &UnitId| {
             let unit = &self.tree.units[*f];
-            unit.left_alone.is_none() && !unit.is_generator && !unit.opaque
+            unit.left_alone.is_none() && !unit.is_generator && !unit.opaque && unit.looks.is_none()
         };
         self.var(sym).function.filter(known)
     }

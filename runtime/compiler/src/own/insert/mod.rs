@@ -32,6 +32,9 @@ pub(crate) const FORWARD_MARK: &str = "/*$own^*/";
 /// The same, of a generator that takes a token whenever it is resumed.
 pub(crate) const GENERATOR_MARK: &str = "/*$own~*/";
 
+/// The beginning of the same, of a function whose callers look at what its parameters' pattern reads.
+pub(crate) const LOOK_MARK: &str = "/*$own?";
+
 /// What was emitted for one function: its edits, by their place in the list, and temporaries.
 pub(crate) struct Log {
     pub first: usize,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every slot that the body uses is declared here and dropped once when it ends.
 
-use super::{GENERATOR_MARK, Inserter, MARK, POST, PRE, TOKEN_MARK, is_definition};
+use super::{GENERATOR_MARK, Inserter, LOOK_MARK, MARK, POST, PRE, TOKEN_MARK, is_definition};
 use crate::own::tree::*;
 
 impl<'t> Inserter<'t> {
@@ -48,12 +48,14 @@ impl<'t> Inserter<'t> {
             open.push_str("try{");
             close = format!("}}finally{{{drops}}}");
         }
-        close.push_str(match self.token_source() {
-            Some("enter") => TOKEN_MARK,
-            Some(_) => GENERATOR_MARK,
-            None if self.shares_results() => "",
-            None => MARK,
-        });
+        let mark = match (self.token_source(), &self.unit.looks) {
+            (Some("enter"), _) => TOKEN_MARK.to_owned(),
+            (Some(_), _) => GENERATOR_MARK.to_owned(),
+            (None, Some(shape)) => format!("{LOOK_MARK}{shape}*/"),
+            (None, None) if self.shares_results() => String::new(),
+            (None, None) => MARK.to_owned(),
+        };
+        close.push_str(&mark);
         let Span { start, end } = self.unit.inner;
         if self.unit.expression_body {
             let (before, after) = (PRE + whole, POST - whole);
@@ -129,7 +131,7 @@ impl<'t> Inserter<'t> {
         }
         // Keys of the pattern that it stands in have retained what they bound.
         let keys = self.unit.parent.map_or(&[][..], |p| &self.tree.units[p].keys);
-        let bound = |sym: Sym| keys.iter().any(|k| k.var == Some(sym));
+        let bound = |sym: Sym| keys.iter().rev().skip(1).any(|k| k.var == Some(sym));
         let takes = self.unit.early.iter().filter(|&&sym| !bound(sym)).map(|&sym| self.early(sym));
         let early: String = takes.filter(|t| !t.is_empty()).map(|t| t + ", ").collect();
         if !early.is_empty() {
