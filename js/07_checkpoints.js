@@ -10,8 +10,8 @@ import { loadSafetensors, safetensorsHeader, saveSafetensors } from "ext:mlrun_t
 const NAME = /^step-(\d{8,})\.safetensors$/;
 const KEY = "mlrun.checkpoint";
 
-/** A tree as JSON; tensors go to `tensors` under their path, odd numbers are spelled out. */
-function packed(value, path, tensors) {
+/** A tree as JSON; tensors go to `tensors` under their path, odd numbers are spelled out. `above`: what holds it. */
+function packed(value, path, tensors, above) {
   if (isTensor(value)) {
     // A key with a dot in it can spell the path of another tensor.
     while (Object.hasOwn(tensors, path)) path += "'";
@@ -22,10 +22,12 @@ function packed(value, path, tensors) {
   if (Object.is(value, -0)) return { $number: "-0" };
   if (typeof value === "bigint") return { $bigint: String(value) };
   if (value === null || ["number", "string", "boolean"].includes(typeof value)) return value;
-  if (Array.isArray(value)) return value.map((v, i) => packed(v, `${path}.${i}`, tensors));
+  if (above.includes(value)) throw new TypeError(`Checkpoints.save: ${path} holds itself, expected a tree`);
+  const here = [...above, value];
+  if (Array.isArray(value)) return value.map((v, i) => packed(v, `${path}.${i}`, tensors, here));
   if (typeof value === "object" && (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)) {
     return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined && typeof v !== "function")
-      .map(([k, v]) => [k, packed(v, `${path}.${k}`, tensors)]));
+      .map(([k, v]) => [k, packed(v, `${path}.${k}`, tensors, here)]));
   }
   throw new TypeError(`Checkpoints.save: cannot save ${describe(value)} at ${path}, expected tensors, numbers, texts, arrays and plain objects`);
 }
@@ -95,11 +97,11 @@ export class Checkpoints {
     }
     const tensors = {}, tree = {};
     for (const [name, part] of Object.entries(parts)) {
-      tree[name] = packed(typeof part?.stateDict === "function" ? part.stateDict() : part, name, tensors);
+      tree[name] = packed(typeof part?.stateDict === "function" ? part.stateDict() : part, name, tensors, []);
     }
     ops.op_tensor_make_folder("Checkpoints.save", this.folder);
     const file = `${this.folder}/step-${String(step).padStart(8, "0")}.safetensors`;
-    saveSafetensors(file, tensors, { metadata: { [KEY]: JSON.stringify({ step, metric: packed(score, "metric", {}), tree }) } });
+    saveSafetensors(file, tensors, { metadata: { [KEY]: JSON.stringify({ step, metric: packed(score, "metric", {}, []), tree }) } });
     this.#prune(step);
     return file;
   }

@@ -54,6 +54,16 @@ const refused = {
   "another mode": () => new Checkpoints("x", { mode: "least" }),
   "a text as metric": () => folder.save(21, few, { metric: "x" }),
   "a function": () => folder.save(21, { f: () => 1 }),
+  "an array that holds itself": () => {
+    const list = [1];
+    list.push({ list });
+    folder.save(21, { list });
+  },
+  "a part that holds itself": () => {
+    const part = { n: 1 };
+    part.deeper = [{ part }];
+    folder.save(21, { part, twice: [few, few] });
+  },
   "a step before 0": () => folder.save(-1, few),
   "a missing step": () => folder.load(few, { which: 7 }),
   "another which": () => folder.load(few, { which: "worst" }),
