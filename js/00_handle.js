@@ -344,6 +344,7 @@ export function make(id) {
 
 /** Gives the nursery's survivors a weak finalizer and lets the pacing collect. */
 export function track() {
+  given(undefined); // what was given last and not claimed would be held for no one
   const handles = [];
   let n = 0;
   for (let i = 0; i < newborn; i++) {

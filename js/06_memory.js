@@ -15,6 +15,7 @@ export function memoryStats() {
     minorGCs: numbers[13],
     majorGCs: numbers[14],
     gcTime: numbers[15],
+    process: { isolates: numbers[16], liveBytes: numbers[17], peakBytes: numbers[18], pendingBytes: numbers[19], pooledBytes: numbers[20] },
     released: { byPass: released(5), byMinorGC: released(7), byMajorGC: released(9), byDispose: released(11) },
   };
 }

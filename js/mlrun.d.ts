@@ -413,8 +413,13 @@ declare module "mlrun" {
     /** Collections that were run for the sake of tensors. */
     minorGCs: number;
     majorGCs: number;
-    /** Milliseconds of all collections, whoever asked for them. */
+    /** Milliseconds of all collections, whoever asked for them: processor time of the program's thread. */
     gcTime: number;
+    /**
+     * All isolates of the process together, this one among them; more than one only in a program that
+     * embeds mlrun. `peakBytes` is true to within 64 KiB for each isolate.
+     */
+    process: { isolates: number; liveBytes: number; peakBytes: number; pendingBytes: number; pooledBytes: number };
     released: { byPass: Released; byMinorGC: Released; byMajorGC: Released; byDispose: Released };
   }
   /** Counts and bytes right now; never collects. */

@@ -35,6 +35,8 @@ pub use memory_report::MemoryReport;
 pub use mlrun_globals::Alive;
 pub use mlrun_globals::Exit;
 pub use mlrun_globals::Place;
+pub use mlrun_globals::ProcessMemory;
+pub use mlrun_globals::process_memory;
 pub use report::Report;
 pub use runtime::Runtime;
 pub use runtime::RuntimeOptions;

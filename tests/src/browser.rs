@@ -47,7 +47,7 @@ pub fn check(browser: &Path, setting: &Setting) -> Result<(), String> {
         .map_err(error)?;
     let page = String::from_utf8_lossy(&drawn.stdout);
     // The second stands in the data as well; rows and paths come from the page's own script.
-    let parts = ["<title>Memory of tensors: at most 3.0 MB", "<td>main.js:3:", "<path d=\"M"];
+    let parts = ["<title>Memory of tensors: at most 2.0 MB", "<td>main.js:3:", "<path d=\"M"];
     match parts.iter().find(|part| !page.contains(**part)) {
         Some(part) => Err(format!("browser: expected {part} in the page, got\n{page}")),
         None => Ok(()),

@@ -7,6 +7,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use deno_core::{OpState, op2, v8};
@@ -18,8 +20,12 @@ use crate::state::TensorState;
 /// A collection that a [`Pacer`] asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GcKind {
+    /// Of young objects.
     Minor,
+    /// Of all objects, once.
     Major,
+    /// Until nothing more is found, V8's caches included.
+    All,
 }
 
 /// Decides when the collector runs for the sake of tensors. Called with V8 in a state where a
@@ -30,8 +36,10 @@ pub trait Pacer {
     /// `pending`: bytes allocated since the last call and not released; `limit`: the most that may
     /// be live. `collect` runs a collection and gives the live bytes after it.
     fn pace(&self, pending: u64, limit: u64, collect: &mut dyn FnMut(GcKind) -> u64);
-    /// Time that V8 spent collecting so far, whoever asked for it.
+    /// Processor time that V8 spent collecting so far, whoever asked for it.
     fn spent(&self) -> Duration;
+    /// A collection of that kind, whoever wanted it, left so many live bytes.
+    fn collected(&self, kind: GcKind, live: u64);
     /// Runs one collection.
     fn collect(&self, isolate: &mut v8::Isolate, kind: GcKind);
 }
@@ -39,15 +47,34 @@ pub trait Pacer {
 /// Between two ticks of the pool in a program that never waits.
 const TICK: Duration = Duration::from_secs(2);
 
+/// Full collections that one refused request may ask for.
+const MOST_ROUNDS: u32 = 7;
+
 /// A handle and its finalizer.
 type Watched = (HeapId, v8::Weak<v8::Object>);
 
-/// Byte counts between two calls of the pacer, and the finalizers of tracked handles.
+/// Byte counts between two calls of the pacer. One thread writes them; others read them for the
+/// process's figures.
+#[derive(Debug, Default)]
+pub struct Pending {
+    /// Bytes that were allocated, at most.
+    since: AtomicU64,
+    /// The least that was live meanwhile.
+    base: AtomicU64,
+}
+
+impl Pending {
+    /// Bytes allocated since the last pacing and still there.
+    pub fn bytes(&self, live: u64) -> u64 {
+        live.saturating_sub(self.base.load(Relaxed)).min(self.since.load(Relaxed))
+    }
+}
+
+/// When the pacer is to be called next, and the finalizers of tracked handles.
 pub struct Nursery {
     pub pacer: Option<Rc<dyn Pacer>>,
     threshold: Cell<u64>,
-    since: Cell<u64>,
-    base: Cell<u64>,
+    pub pending: Arc<Pending>,
     reported: Cell<i64>,
     /// The pool's last tick.
     ticked: Cell<Instant>,
@@ -63,8 +90,7 @@ impl Nursery {
         Nursery {
             pacer,
             threshold: Cell::new(threshold),
-            since: Cell::new(0),
-            base: Cell::new(0),
+            pending: Arc::default(),
             reported: Cell::new(0),
             ticked: Cell::new(Instant::now()),
             collections: Default::default(),
@@ -75,21 +101,21 @@ impl Nursery {
     /// Counts an allocation; true where the nursery should be tracked now. What was released
     /// meanwhile does not count, so a program that releases early never gets there.
     pub fn allocated(&self, bytes: u64, live: impl FnOnce() -> u64) -> bool {
-        let since = self.since.get() + bytes;
-        self.since.set(since);
-        if since < self.threshold.get() {
+        let Pending { since, base } = &*self.pending;
+        let all = since.load(Relaxed) + bytes;
+        since.store(all, Relaxed);
+        if all < self.threshold.get() {
             return false;
         }
         let live = live();
-        self.base.set(self.base.get().min(live));
-        let pending = self.pending(live);
-        self.since.set(pending);
+        base.store(base.load(Relaxed).min(live), Relaxed);
+        since.store(self.pending.bytes(live), Relaxed);
         self.is_due()
     }
 
     /// Whether so much was allocated that the pacer wants to be asked.
     pub fn is_due(&self) -> bool {
-        self.since.get() >= self.threshold.get()
+        self.pending.since.load(Relaxed) >= self.threshold.get()
     }
 
     /// Drops the finalizer of a handle that was released in another way.
@@ -118,11 +144,6 @@ impl Nursery {
         let alive = weak.iter().flatten();
         alive.filter_map(|(id, weak)| Some((*id, weak.to_local(scope)?.into()))).collect()
     }
-
-    /// Bytes allocated since the last pacing and still there.
-    pub fn pending(&self, live: u64) -> u64 {
-        live.saturating_sub(self.base.get()).min(self.since.get())
-    }
 }
 
 /// Gives every live handle of `handles` (their ids in `ids`, same order) a weak finalizer,
@@ -142,7 +163,7 @@ pub fn op_tensor_track(
         let none = v8::Integer::new(scope, 0);
         handles.set(scope, length.into(), none.into());
     }
-    report_external(&state, scope);
+    report_external(&state, scope, false);
     pace(&state, scope);
     if state.nursery.ticked.get().elapsed() >= TICK {
         state.nursery.ticked.set(Instant::now());
@@ -199,12 +220,16 @@ fn live_bytes(state: &TensorState) -> u64 {
     state.engine.pool.account.live()
 }
 
-fn report_external(state: &TensorState, isolate: &mut v8::Isolate) {
+/// Tells V8 of tensor memory: what survived a collection at its end (`survived`), what went away at
+/// once. New tensors are the pacer's: V8 would mark its whole heap for them again and again.
+fn report_external(state: &TensorState, isolate: &mut v8::Isolate, survived: bool) {
     let live = live_bytes(state) as i64;
-    let change = live - state.nursery.reported.replace(live);
-    if change != 0 {
+    let reported = state.nursery.reported.get();
+    let now = if survived { live } else { live.min(reported) };
+    if now != reported {
+        state.nursery.reported.set(now);
         // May run a collection: no borrow of the heap is held here.
-        isolate.adjust_amount_of_external_allocated_memory(change);
+        isolate.adjust_amount_of_external_allocated_memory(now - reported);
     }
 }
 
@@ -213,12 +238,13 @@ fn pace(state: &Rc<TensorState>, isolate: &mut v8::Isolate) {
     if !state.nursery.is_due() {
         return;
     }
-    let pending = state.nursery.pending(live_bytes(state));
+    let pending = state.nursery.pending.bytes(live_bytes(state));
     let limit = state.engine.pool.account.limit();
     pacer.pace(pending, limit, &mut |kind| run_collection(state, isolate, &*pacer, kind));
     state.nursery.threshold.set(pacer.threshold());
-    state.nursery.since.set(0);
-    state.nursery.base.set(live_bytes(state));
+    let Pending { since, base } = &*state.nursery.pending;
+    since.store(0, Relaxed);
+    base.store(live_bytes(state), Relaxed);
 }
 
 /// Runs a collection and gives the live bytes after it.
@@ -230,14 +256,16 @@ pub fn run_collection(
 ) -> u64 {
     state.collecting.set(Some(match kind {
         GcKind::Minor => Releaser::MinorGc,
-        GcKind::Major => Releaser::MajorGc,
+        GcKind::Major | GcKind::All => Releaser::MajorGc,
     }));
     pacer.collect(isolate, kind);
     state.collecting.set(None);
-    let count = &state.nursery.collections[kind as usize];
+    let count = &state.nursery.collections[usize::from(kind != GcKind::Minor)];
     count.set(count.get() + 1);
-    report_external(state, isolate);
-    live_bytes(state)
+    report_external(state, isolate, true);
+    let live = live_bytes(state);
+    pacer.collected(kind, live);
+    live
 }
 
 /// At the memory limit: `major` or else only young handles are collected. False where that cannot
@@ -254,11 +282,20 @@ pub fn op_tensor_make_room(
     if refused > account.limit() {
         return false;
     }
-    if let Some(pacer) = state.nursery.pacer.clone() {
-        let kind = if major { GcKind::Major } else { GcKind::Minor };
-        run_collection(&state, isolate, &*pacer, kind);
+    let fits = |live: u64| live.saturating_add(refused) <= account.limit();
+    let Some(pacer) = state.nursery.pacer.clone() else { return major };
+    if !major {
+        return fits(run_collection(&state, isolate, &*pacer, GcKind::Minor));
     }
-    major || live_bytes(&state).saturating_add(refused) <= account.limit()
+    // What a finalizer releases may hold further handles (functions that the tape kept).
+    for _ in 0..MOST_ROUNDS {
+        let before = state.heap.borrow().live();
+        let live = run_collection(&state, isolate, &*pacer, GcKind::Major);
+        if fits(live) || state.heap.borrow().live() == before {
+            break;
+        }
+    }
+    true
 }
 
 /// `gc()`: a full collection now.
@@ -266,6 +303,6 @@ pub fn op_tensor_make_room(
 pub fn op_tensor_collect(isolate: &mut v8::Isolate, state: Rc<RefCell<OpState>>) {
     let state = TensorState::of(&state.borrow()).clone();
     if let Some(pacer) = state.nursery.pacer.clone() {
-        run_collection(&state, isolate, &*pacer, GcKind::Major);
+        run_collection(&state, isolate, &*pacer, GcKind::All);
     }
 }

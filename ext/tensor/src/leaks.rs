@@ -62,6 +62,6 @@ fn collect(scope: &mut v8::PinScope, state: &Rc<TensorState>) {
         tracker.call(scope, this.into(), &[]);
     }
     if let Some(pacer) = state.nursery.pacer.clone() {
-        run_collection(state, scope, &*pacer, GcKind::Major);
+        run_collection(state, scope, &*pacer, GcKind::All);
     }
 }

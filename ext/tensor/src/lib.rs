@@ -24,7 +24,7 @@ mod turns;
 pub use crate::collect::{GcKind, Pacer};
 pub use crate::error::TensorError;
 pub use crate::leaks::{Alive, alive};
-pub use crate::memory::Stats;
+pub use crate::memory::{ProcessMemory, Stats, process_memory};
 pub use crate::ownership::{FunctionTexts, violations};
 pub use crate::places::Place;
 pub use crate::state::{TensorOptions, TensorState};

@@ -1,12 +1,16 @@
 //! Releasing handles, and the numbers of `memoryStats()`.
 
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use deno_core::{OpState, op2};
 use mlrun_tensor_core::HeapId;
+use mlrun_tensor_core::account::process_peak;
 use mlrun_tensor_core::heap::{Released, Releaser};
+use mlrun_tensor_core::pool::{HostPool, Shared};
 
 use crate::call::numbers;
+use crate::collect::Pending;
 use crate::error::TensorError;
 use crate::state::TensorState;
 
@@ -44,6 +48,46 @@ pub struct Stats {
     pub collecting: Duration,
 }
 
+/// Tensor memory of all isolates of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessMemory {
+    pub isolates: u64,
+    pub live: u64,
+    /// To within 64 KiB for each isolate.
+    pub peak: u64,
+    pub pending: u64,
+    pub pooled: u64,
+}
+
+/// What waits in a pool belongs to its thread, so that only what outlives the pool is held here.
+type Isolate = (Weak<Shared>, Weak<Pending>);
+static ISOLATES: Mutex<Vec<Isolate>> = Mutex::new(Vec::new());
+
+/// An isolate is to be a part of the process's figures as long as it has memory.
+pub(crate) fn count_in(pool: &HostPool, pending: &Arc<Pending>) {
+    let mut isolates = ISOLATES.lock().unwrap_or_else(PoisonError::into_inner);
+    isolates.retain(|(pool, _)| pool.strong_count() > 0);
+    isolates.push((Arc::downgrade(pool.shared()), Arc::downgrade(pending)));
+}
+
+/// What all isolates of the process hold, also those that ended and left something.
+pub fn process_memory() -> ProcessMemory {
+    let mut all = ProcessMemory::default();
+    let isolates = ISOLATES.lock().unwrap_or_else(PoisonError::into_inner);
+    for (pool, pending) in isolates.iter() {
+        let Some(pool) = pool.upgrade() else { continue };
+        let live = pool.account.live();
+        all.live += live;
+        all.pooled += pool.account.pooled();
+        if let Some(pending) = pending.upgrade() {
+            all.isolates += 1;
+            all.pending += pending.bytes(live);
+        }
+    }
+    all.peak = process_peak().max(all.live);
+    all
+}
+
 impl TensorState {
     pub fn stats(&self) -> Stats {
         let account = &self.engine.pool.account;
@@ -55,7 +99,7 @@ impl TensorState {
             live_tensors: heap.live() as u64,
             live,
             peak: account.peak(),
-            pending: self.nursery.pending(live),
+            pending: self.nursery.pending.bytes(live),
             pooled: account.pooled(),
             released: by.map(|by| heap.released(by)),
             collections: [minor.get(), major.get()],
@@ -66,7 +110,8 @@ impl TensorState {
 
 /// In order: live tensors, live, peak, pending and pooled bytes, then tensors and bytes
 /// released by the pass, minor and major collections and dispose, then the number of minor and
-/// major collections, then the milliseconds of all collections.
+/// major collections, then the milliseconds of all collections; of the process: isolates, live, peak,
+/// pending and pooled bytes.
 #[op2(fast)]
 pub fn op_tensor_memory_stats(
     state: &OpState,
@@ -78,7 +123,9 @@ pub fn op_tensor_memory_stats(
     let released = stats.released.iter().flat_map(|r| [r.tensors, r.bytes]);
     let counts = bytes.into_iter().chain(released).chain(stats.collections).map(|n| n as f64);
     let milliseconds = stats.collecting.as_secs_f64() * 1e3;
-    let values: Vec<f64> = counts.chain([milliseconds]).collect();
+    let ProcessMemory { isolates, live, peak, pending, pooled } = process_memory();
+    let process = [isolates, live, peak, pending, pooled].map(|n| n as f64);
+    let values: Vec<f64> = counts.chain([milliseconds]).chain(process).collect();
     let (got, expected) = (buffer.len(), values.len());
     let Some(out) = buffer.get_mut(..expected) else {
         return Err(TensorError::Buffer { op: "memoryStats", got, expected });

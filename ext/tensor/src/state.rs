@@ -15,6 +15,7 @@ use mlrun_tensor_cpu::CpuBackend;
 
 use crate::collect::{Nursery, Pacer};
 use crate::error::TensorError;
+use crate::memory::count_in;
 use crate::modules::Modules;
 use crate::ownership::{FunctionTexts, OwnedScripts};
 use crate::trace::Trace;
@@ -107,6 +108,8 @@ impl TensorState {
         if options.trace {
             engine.pool.account.sample_all();
         }
+        let nursery = Nursery::new(options.pacer);
+        count_in(&engine.pool, &nursery.pending);
         TensorState {
             engine,
             heap: RefCell::default(),
@@ -114,7 +117,7 @@ impl TensorState {
             modules: RefCell::default(),
             trace: Trace::new(options.trace),
             turns: Turns::default(),
-            nursery: Nursery::new(options.pacer),
+            nursery,
             late: RefCell::default(),
             walks: RefCell::default(),
             dead_tokens: DeadTokens::default(),

@@ -5,6 +5,7 @@ import { core, primordials } from "ext:core/mod.js";
 import {
   op_mlrun_argv,
   op_mlrun_columns,
+  op_mlrun_cpu,
   op_mlrun_cwd,
   op_mlrun_env,
   op_mlrun_exit,
@@ -23,6 +24,7 @@ const {
   ArrayBufferIsView,
   ArrayIsArray,
   BigInt,
+  Float64Array,
   Number,
   NumberIsInteger,
   ObjectDefineProperties,
@@ -32,6 +34,8 @@ const {
   String,
   SymbolToStringTag,
   TypeError,
+  TypedArrayPrototypeGetBuffer,
+  Uint8Array,
 } = primordials;
 
 // Values that are read once at run time, never in the snapshot.
@@ -126,6 +130,20 @@ ObjectDefineProperty(hrtime, "bigint", {
   configurable: true,
 });
 
+function cpuUsage(name, thread, previous) {
+  const times = new Float64Array(2);
+  op_mlrun_cpu(thread, new Uint8Array(TypedArrayPrototypeGetBuffer(times)));
+  const usage = { user: times[0], system: times[1] };
+  if (previous !== undefined) {
+    if (typeof previous?.user !== "number" || typeof previous.system !== "number") {
+      throw new TypeError(`process.${name}: expected an earlier result, { user, system }`);
+    }
+    usage.user -= previous.user;
+    usage.system -= previous.system;
+  }
+  return usage;
+}
+
 function outputStream(fd) {
   return {
     fd,
@@ -166,6 +184,9 @@ const argv = lazy(op_mlrun_argv);
 const env = lazy(readEnv);
 
 const process = {
+  cpuUsage(previous) {
+    return cpuUsage("cpuUsage", false, previous);
+  },
   cwd() {
     return op_mlrun_cwd();
   },
@@ -177,6 +198,9 @@ const process = {
   },
   stderr: outputStream(2),
   stdout: outputStream(1),
+  threadCpuUsage(previous) {
+    return cpuUsage("threadCpuUsage", true, previous);
+  },
   uptime() {
     return op_mlrun_uptime();
   },

@@ -34,11 +34,13 @@ pub use mlrun_tensor::Moment;
 pub use mlrun_tensor::OWNERSHIP_MODULE;
 pub use mlrun_tensor::Pacer;
 pub use mlrun_tensor::Place;
+pub use mlrun_tensor::ProcessMemory;
 pub use mlrun_tensor::Stats;
 pub use mlrun_tensor::TURNS_MODULE;
 pub use mlrun_tensor::TensorOptions;
 pub use mlrun_tensor::TensorState;
 pub use mlrun_tensor::alive;
+pub use mlrun_tensor::process_memory;
 pub use mlrun_tensor::readable;
 pub use mlrun_tensor::violations;
 
@@ -56,6 +58,7 @@ deno_core::extension!(
     deps = [deno_webidl, deno_web],
     ops = [
         process::op_mlrun_argv,
+        process::op_mlrun_cpu,
         process::op_mlrun_cwd,
         process::op_mlrun_env,
         process::op_mlrun_exit,

@@ -31,6 +31,8 @@ const RELEASERS: [&str; 4] =
 pub struct MemoryReport {
     stats: Stats,
     elapsed: Duration,
+    /// Processor time of the program's thread.
+    busy: Duration,
     /// Those that held most at the peak first.
     holders: Vec<Holder>,
     /// Texts of places by their number, as [`Moment::held`] counts them.
@@ -49,6 +51,7 @@ impl MemoryReport {
         MemoryReport {
             stats: state.stats(),
             elapsed: state.trace.start.elapsed(),
+            busy: clock.busy(),
             holders,
             places: (0..most).map(|n| place_text(state.trace.places.get(n).as_ref())).collect(),
             moments: state.trace.moments(),
@@ -88,10 +91,14 @@ impl fmt::Display for MemoryReport {
         }
         let [minor, major] = self.stats.collections;
         writeln!(f, "collections for tensors: {minor} minor, {major} major")?;
-        let (spent, elapsed) = (self.stats.collecting.as_secs_f64(), self.elapsed.as_secs_f64());
-        let share = if elapsed > 0.0 { spent / elapsed * 100.0 } else { 0.0 };
+        let (spent, busy) = (self.stats.collecting.as_secs_f64(), self.busy.as_secs_f64());
+        let share = if busy > 0.0 { spent / busy * 100.0 } else { 0.0 };
         let of_all = plural(self.count, "collection");
-        writeln!(f, "  {of_all} in all, {:.1} ms, {share:.1} % of the time", spent * 1e3)?;
+        writeln!(
+            f,
+            "  {of_all} in all, {:.1} ms, {share:.1} % of the processor time",
+            spent * 1e3
+        )?;
         self.table(f)
     }
 }

@@ -17,6 +17,7 @@ pub(super) fn render(report: &MemoryReport) -> String {
     let holders = report.holders.iter();
     let data = json!({
         "elapsed": milliseconds(report.elapsed),
+        "busy": milliseconds(report.busy),
         "live": stats.live,
         "liveTensors": stats.live_tensors,
         "peak": stats.peak,

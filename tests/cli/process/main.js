@@ -12,7 +12,11 @@ console.log("MADE_HERE" in process.env, Object.keys(process.env).includes("HOME"
 console.log(Object.prototype.toString.call(process), typeof process.pid, process.exitCode);
 console.log(process.stdout.isTTY, process.stdout.columns, process.stderr.fd);
 console.log(Object.keys(process.versions), process.memoryUsage().rss > 0, process.uptime() > 0);
-for (const bad of [() => process.exit("x"), () => process.stdout.write(1), () => process.exitCode = 1.5]) {
+const usage = process.cpuUsage(), own = process.threadCpuUsage();
+for (let x = 0; process.threadCpuUsage(own).user + process.threadCpuUsage(own).system < 20_000;) x = Math.sin(x + 1);
+const { user, system } = process.cpuUsage(usage);
+console.log(Object.keys(usage), user + system >= 20_000);
+for (const bad of [() => process.cpuUsage(1), () => process.exit("x"), () => process.stdout.write(1), () => process.exitCode = 1.5]) {
   try {
     bad();
   } catch (error) {

@@ -4,6 +4,7 @@
 //! Invariant: nothing in this crate knows V8, wgpu, files or the network. Kernels live in
 //! backend crates behind [`backend::Backend`].
 
+pub mod account;
 pub mod attr;
 pub mod backend;
 pub mod dtype;

@@ -5,14 +5,14 @@
 //! take and give; the one that made the pool (an isolate's) does so without locks and without
 //! read-modify-write instructions, which is most of what a tiny op costs. What waits is bounded by
 //! what was in use lately (`tick`). Deliberately not here: budgets and when the collector runs (the
-//! runtime's memory module), memory of the system (`system`), who made a block (`sites`).
+//! runtime's memory module), memory of the system (`system`), who made a block (`sites`), byte counts
+//! (`account`).
 
+pub use crate::account::Account;
 use crate::error::{Error, Result};
 use crate::fault::FaultHook;
 use crate::sites::Sites;
-use crate::sync::{
-    Arc, AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Mutex, MutexGuard, this_thread,
-};
+use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicUsize, Mutex, MutexGuard, this_thread};
 use crate::system;
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -27,8 +27,6 @@ const MAX_POOLED_BLOCK: usize = 64 << 20;
 const ALWAYS_POOLED: u64 = 64 << 20;
 /// Waiting bytes that are left to a pool that is not used.
 const IDLE_POOLED: u64 = 1 << 20;
-/// One sampled block in so many bytes, where a program is not traced.
-pub const SAMPLED: u64 = 4 << 20;
 /// Number of size classes of blocks that are pooled.
 const CLASSES: usize = class_of(MAX_POOLED_BLOCK).0 + 1;
 
@@ -55,108 +53,6 @@ const HEADER: usize = std::mem::size_of::<Header>();
 impl Header {
     pub fn data(header: NonNull<Header>) -> *mut u8 {
         header.as_ptr().cast::<u8>().wrapping_add(HEADER)
-    }
-}
-
-/// Byte counts of a pool, read without locking. The owner's parts are written by plain stores.
-#[derive(Debug)]
-pub struct Account {
-    live_own: AtomicI64,
-    live_other: AtomicI64,
-    pooled_own: AtomicI64,
-    pooled_other: AtomicI64,
-    peak: AtomicU64,
-    /// The most that was live since the last tick, and between the two ticks before.
-    recent: AtomicU64,
-    before: AtomicU64,
-    limit: AtomicU64,
-    refused: AtomicU64,
-    /// All bytes that the owner ever took, and where the next sample is due.
-    taken: AtomicU64,
-    sample_at: AtomicU64,
-    sample_every: AtomicU64,
-}
-
-impl Account {
-    fn new() -> Account {
-        Account {
-            live_own: AtomicI64::new(0),
-            live_other: AtomicI64::new(0),
-            pooled_own: AtomicI64::new(0),
-            pooled_other: AtomicI64::new(0),
-            peak: AtomicU64::new(0),
-            recent: AtomicU64::new(0),
-            before: AtomicU64::new(0),
-            limit: AtomicU64::new(u64::MAX),
-            refused: AtomicU64::new(0),
-            taken: AtomicU64::new(0),
-            sample_at: AtomicU64::new(SAMPLED),
-            sample_every: AtomicU64::new(SAMPLED),
-        }
-    }
-
-    /// Bytes of all storages.
-    pub fn live(&self) -> u64 {
-        // One thread may have freed what another took: only the sum means something.
-        self.live_own.load(Relaxed).wrapping_add(self.live_other.load(Relaxed)).max(0) as u64
-    }
-    /// The largest value of [`Account::live`] since the last reset.
-    pub fn peak(&self) -> u64 {
-        self.peak.load(Relaxed)
-    }
-    pub fn reset_peak(&self) {
-        let live = self.live();
-        self.before.fetch_max(self.recent.swap(live, Relaxed), Relaxed);
-        self.peak.store(live, Relaxed);
-    }
-    /// Bytes that may be in use again soon: the most that was live lately.
-    fn lately(&self) -> u64 {
-        self.recent.load(Relaxed).max(self.before.load(Relaxed))
-    }
-    /// From now on every block is a sample.
-    pub fn sample_all(&self) {
-        self.sample_every.store(0, Relaxed);
-        self.sample_at.store(0, Relaxed);
-    }
-    /// Bytes of blocks that wait for reuse.
-    pub fn pooled(&self) -> u64 {
-        self.pooled_own.load(Relaxed).wrapping_add(self.pooled_other.load(Relaxed)).max(0) as u64
-    }
-    /// Live bytes above which a request is refused; `u64::MAX`: none.
-    pub fn limit(&self) -> u64 {
-        self.limit.load(Relaxed)
-    }
-    /// Bytes of the last request that was refused.
-    pub fn refused(&self) -> u64 {
-        self.refused.load(Relaxed)
-    }
-    pub fn set_limit(&self, bytes: u64) {
-        self.limit.store(bytes, Relaxed);
-    }
-
-    #[inline]
-    fn add(own: bool, mine: &AtomicI64, others: &AtomicI64, bytes: i64) {
-        if own {
-            mine.store(mine.load(Relaxed).wrapping_add(bytes), Relaxed);
-        } else {
-            others.fetch_add(bytes, Relaxed);
-        }
-    }
-    #[inline]
-    fn add_live(&self, own: bool, bytes: i64) {
-        Self::add(own, &self.live_own, &self.live_other, bytes);
-        if bytes > 0 {
-            let live = self.live();
-            if live > self.recent.load(Relaxed) {
-                // `recent` is never above `peak`.
-                self.peak.fetch_max(live, Relaxed);
-                self.recent.fetch_max(live, Relaxed);
-            }
-        }
-    }
-    #[inline]
-    fn add_pooled(&self, own: bool, bytes: i64) {
-        Self::add(own, &self.pooled_own, &self.pooled_other, bytes);
     }
 }
 
@@ -244,14 +140,17 @@ impl HostPool {
         }))
     }
 
+    /// What outlives the pool while blocks are in use.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+
     /// A block of at least `bytes` bytes with undefined contents and a count of one.
     #[inline]
     pub(crate) fn take(&self, bytes: usize) -> Result<NonNull<Header>> {
         let shared = &self.0;
         let account = &shared.account;
-        if shared.fault.check()
-            || account.live().saturating_add(bytes as u64) > account.limit.load(Relaxed)
-        {
+        if shared.fault.check() || account.live().saturating_add(bytes as u64) > account.limit() {
             return Err(shared.memory_error(bytes));
         }
         let own = shared.is_owner();
@@ -270,13 +169,9 @@ impl HostPool {
             None => self.fresh(bytes, capacity)?,
         };
         account.add_live(own, bytes as i64);
-        if own {
-            let taken = account.taken.load(Relaxed) + bytes as u64;
-            account.taken.store(taken, Relaxed);
-            if taken >= account.sample_at.load(Relaxed) {
-                // SAFETY: nobody else refers to the block yet.
-                unsafe { &mut *block.as_ptr() }.sample = shared.sampled(bytes as u64, taken);
-            }
+        if own && let Some(taken) = account.sample_due(bytes as u64) {
+            // SAFETY: nobody else refers to the block yet.
+            unsafe { &mut *block.as_ptr() }.sample = shared.sampled(bytes as u64, taken);
         }
         Ok(block)
     }
@@ -326,15 +221,11 @@ impl Shared {
     /// A block of `bytes` bytes is a sample, for all that was taken since the last one.
     #[cold]
     fn sampled(&self, bytes: u64, taken: u64) -> u32 {
-        let every = self.account.sample_every.load(Relaxed);
-        let due = self.account.sample_at.load(Relaxed);
-        self.account.sample_at.store(taken + every, Relaxed);
-        let passed = if every == 0 { bytes } else { every + (taken - due) };
-        self.sites.add(passed.max(bytes))
+        self.sites.add(self.account.sampled(taken).max(bytes))
     }
 
     fn memory_error(&self, bytes: usize) -> Error {
-        self.account.refused.store(bytes as u64, Relaxed);
+        self.account.set_refused(bytes as u64);
         Error::Memory {
             op: "".into(),
             requested: bytes as u64,
@@ -386,7 +277,7 @@ impl Shared {
     pub fn tick(&self) -> u64 {
         let account = &self.account;
         let (live, lately) = (account.live(), account.lately());
-        account.before.store(account.recent.swap(live, Relaxed), Relaxed);
+        account.tick(live);
         let most = lately.saturating_sub(live).max(live / 10).max(IDLE_POOLED);
         if account.pooled() > most { self.shrink(most) } else { 0 }
     }
@@ -520,6 +411,7 @@ fn free(block: NonNull<Header>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::{SAMPLED, process_peak};
 
     fn give_back(block: NonNull<Header>) {
         // SAFETY: every test gives a block that it took, once.
@@ -552,6 +444,16 @@ mod tests {
         assert_eq!(pool.account.peak(), 1128);
         assert!(pool.trim() > 0);
         assert_eq!((pool.account.pooled(), pool.account.live()), (0, 0));
+    }
+
+    #[test]
+    fn the_peak_of_the_process_is_that_of_all_pools_together() {
+        let pools = [HostPool::new(), HostPool::new()];
+        let blocks = pools.each_ref().map(|pool| pool.take(100 << 20).unwrap());
+        let peak = process_peak();
+        assert!(peak >= 200 << 20, "{peak}");
+        blocks.into_iter().for_each(give_back);
+        assert!(process_peak() >= peak);
     }
 
     #[test]

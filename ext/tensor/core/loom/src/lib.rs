@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unused_imports, reason = "parts of a crate")]
 
+#[path = "../../src/account.rs"]
+pub mod account;
 #[path = "../../src/error.rs"]
 pub mod error;
 #[path = "../../src/fault.rs"]
