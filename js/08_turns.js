@@ -3,12 +3,20 @@
 // Invariant: a turn is due 8 ms after the last one; then whatever waits in the event loop (timers,
 // I/O, promise continuations, finalizers, V8's own tasks) runs once.
 
+import { primordials } from "ext:core/mod.js";
 import { ops } from "ext:mlrun_tensor/00_handle.js";
+
+const { Promise, PromisePrototypeThen } = primordials;
 
 export function due() {
   return ops.op_tensor_turn_due();
 }
 
+/** Stays pending for ever where the program was ended meanwhile. */
 export function turn() {
-  return ops.op_tensor_turn();
+  return new Promise((resolve) => {
+    PromisePrototypeThen(ops.op_tensor_turn(), (goesOn) => {
+      if (goesOn) resolve();
+    });
+  });
 }

@@ -70,6 +70,7 @@ pub struct RuntimeOptions {
 pub struct Runtime {
     // Before the isolate: its handles must not outlive that.
     tensors: Rc<TensorState>,
+    clear_timers: v8::Global<v8::Function>,
     js: JsRuntime,
     event_loop: tokio::runtime::Runtime,
     loader: Rc<Loader>,
@@ -136,11 +137,21 @@ impl Runtime {
         };
         gc_clock.watch(js.v8_isolate());
         js.v8_isolate().set_prepare_stack_trace_callback(report::prepare_stack_trace);
-        start_globals(&mut js)?;
+        let clear_timers = start_globals(&mut js)?;
         let heap_guard = HeapGuard::new(&mut js, heap_limit);
         let terminator = Terminator::new(js.v8_isolate());
         let tensors = js.op_state().borrow().borrow::<Rc<TensorState>>().clone();
-        Ok(Self { js, event_loop, loader, heap_guard, runs: 0, terminator, tensors, gc_clock })
+        Ok(Self {
+            tensors,
+            clear_timers,
+            js,
+            event_loop,
+            loader,
+            heap_guard,
+            runs: 0,
+            terminator,
+            gc_clock,
+        })
     }
 
     /// Runs a file as the main module, until the event loop has nothing left to do.
@@ -261,9 +272,11 @@ impl Runtime {
         });
         self.trim();
         if self.heap_guard.ended(&mut self.js) {
+            self.end_program();
             return Err(Error::Uncaught(Box::new(Report::headline(self.heap_guard.message()))));
         }
         if self.terminator.ended() {
+            self.end_program();
             return Err(Error::Terminated);
         }
         let exit = self.exit();
@@ -278,6 +291,20 @@ impl Runtime {
                 Err(Error::Uncaught(Box::new(report)))
             }
         }
+    }
+}
+
+impl Runtime {
+    /// What a program that was ended from outside left waiting does not go on beside the next one.
+    fn end_program(&mut self) {
+        self.tensors.turns.end_program();
+        let _entered = self.event_loop.enter();
+        deno_core::scope!(scope, &mut self.js);
+        let clear = v8::Local::new(scope, &self.clear_timers);
+        let this = v8::undefined(scope);
+        v8::tc_scope!(let scope, scope);
+        // It fails where the program is ended once more; the next end repeats it.
+        clear.call(scope, this.into(), &[]);
     }
 }
 
@@ -310,8 +337,8 @@ async fn run_event_loop(
     .await
 }
 
-/// Calls the function that the snapshot left on the global object.
-fn start_globals(js: &mut JsRuntime) -> Result<(), Error> {
+/// Calls the function that the snapshot left on the global object; it gives one that clears timers.
+fn start_globals(js: &mut JsRuntime) -> Result<v8::Global<v8::Function>, Error> {
     deno_core::scope!(scope, js);
     let failed = |what: &str| Error::Start(what.to_owned());
     let global = scope.get_current_context().global(scope);
@@ -322,8 +349,11 @@ fn start_globals(js: &mut JsRuntime) -> Result<(), Error> {
         .ok_or_else(|| failed("the snapshot has no entry function"))?;
     v8::tc_scope!(let scope, scope);
     let this = v8::undefined(scope);
-    if start.call(scope, this.into(), &[]).is_some() {
-        return Ok(());
+    if let Some(clear) = start.call(scope, this.into(), &[]) {
+        let clear = v8::Local::<v8::Function>::try_from(clear);
+        return clear
+            .map(|clear| v8::Global::new(scope, clear))
+            .map_err(|_| failed("the entry function gives no function"));
     }
     let message = match scope.exception() {
         Some(exception) => exception.to_rust_string_lossy(scope),

@@ -11,8 +11,8 @@ use std::task::Waker;
 use deno_core::v8;
 
 /// Ends what a [`crate::Runtime`] runs, from any thread, also a loop that allocates nothing. The
-/// run gives [`crate::Error::Terminated`]; the runtime can be used again, and what the program was
-/// waiting for goes on then.
+/// run gives [`crate::Error::Terminated`]; the runtime can be used again. Timers of the program that
+/// was ended, and its loops that yield, do not go on then.
 #[derive(Clone, Debug)]
 pub struct Terminator {
     isolate: v8::IsolateHandle,

@@ -11,6 +11,7 @@ use mlrun::CacheDir;
 use mlrun::Error;
 use mlrun::Runtime;
 use mlrun::RuntimeOptions;
+use mlrun::process_memory;
 
 fn options() -> RuntimeOptions {
     RuntimeOptions {
@@ -64,6 +65,36 @@ fn runtimes_leave_nothing_behind() {
     let growth = resident().saturating_sub(before);
     assert!(growth < 16 << 20, "200 runtimes: {} MB more than after 20", growth >> 20);
     assert!(thread_count() <= threads, "threads outlive their runtime");
+}
+
+#[test]
+fn the_process_knows_all_isolates() {
+    let _alone = alone();
+    assert_eq!(process_memory().isolates, 0);
+    let mut first = runtime();
+    first
+        .eval("import { ones } from 'mlrun'; globalThis.kept = ones([1 << 18]);")
+        .expect("makes a tensor");
+    let second = std::thread::spawn(|| {
+        let mut second = runtime();
+        let exit = second
+            .eval(
+                "import { memoryStats, ones } from 'mlrun';
+                 const kept = ones([1 << 19]);
+                 const { isolates, liveBytes, peakBytes } = memoryStats().process;
+                 process.exitCode = isolates === 2 && liveBytes === 3 << 20
+                   && peakBytes >= (3 << 20) - (2 << 16) && kept.size > 0 ? 3 : 4;",
+            )
+            .expect("sees both");
+        exit.code
+    });
+    assert_eq!(second.join().expect("no panic"), 3);
+    let all = process_memory();
+    assert_eq!((all.isolates, all.live), (1, 1 << 20));
+    assert!(all.peak >= (3 << 20) - (2 << 16), "{all:?}");
+    assert_eq!(first.end(), 0);
+    let all = process_memory();
+    assert_eq!((all.isolates, all.live, all.pooled, all.pending), (0, 0, 0, 0));
 }
 
 fn thread_count() -> usize {
@@ -129,11 +160,44 @@ fn a_host_ends_a_program_from_another_thread() {
         assert!(matches!(ran, Err(Error::Terminated)), "{program}: {ran:?}");
         assert!(start.elapsed() < Duration::from_secs(20), "{program}");
         timer.join().expect("no panic");
-        // Timers of the old program would keep the new one waiting.
-        if !program.contains("set") {
-            let exit = runtime.eval("process.exitCode = 3").expect("it can be used again");
-            assert_eq!(exit.code, 3, "after {program}");
+        let start = Instant::now();
+        let exit = runtime.eval("process.exitCode = 3").expect("it can be used again");
+        assert_eq!(exit.code, 3, "after {program}");
+        assert!(start.elapsed() < Duration::from_secs(20), "after {program}");
+    }
+}
+
+#[test]
+fn an_ended_program_does_not_go_on_beside_the_next() {
+    let _alone = alone();
+    let programs = [
+        "globalThis.turns = 0; setInterval(() => globalThis.turns++, 1);",
+        "globalThis.turns = 0; setInterval(() => { for (;;) globalThis.turns++; }, 1);",
+        "globalThis.turns = 0; setTimeout(() => { for (;;) globalThis.turns++; }, 1);",
+        "globalThis.turns = 0; (async () => { 'use yield'; for (;;) globalThis.turns++; })();",
+        "'use yield'; globalThis.turns = 0; for (;;) globalThis.turns++;",
+    ];
+    for program in programs {
+        let mut runtime = runtime();
+        let terminator = runtime.terminator();
+        for _ in 0..2 {
+            let terminator = terminator.clone();
+            let timer = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(200));
+                terminator.terminate();
+            });
+            let ran = runtime.eval(program);
+            assert!(matches!(ran, Err(Error::Terminated)), "{program}: {ran:?}");
+            timer.join().expect("no panic");
         }
+        let exit = runtime
+            .eval(
+                "const before = globalThis.turns;
+                 await new Promise((resolve) => setTimeout(resolve, 100));
+                 process.exitCode = before > 0 && globalThis.turns === before ? 3 : 4;",
+            )
+            .expect("it can be used again");
+        assert_eq!(exit.code, 3, "{program} goes on");
     }
 }
 

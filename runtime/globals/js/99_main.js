@@ -26,6 +26,7 @@ ObjectDefineProperty(globalThis, "self", {
   configurable: true,
 });
 const webidl = core.loadExtScript("ext:deno_webidl/00_webidl.js");
+const { clearTimeout, setTimeout } = core.loadExtScript("ext:deno_web/02_timers.js");
 globalThis[webidl.brand] = webidl.brand;
 event.setEventTargetData(globalThis);
 event.saveGlobalThisReference(globalThis);
@@ -59,6 +60,18 @@ function formatThrown(value) {
   return `Uncaught ${text}`;
 }
 
+// Timers below this number are gone.
+let cleared = 1;
+
+/** Takes the timers of a program that was ended away. Their numbers are given in order. */
+function clearTimers() {
+  const last = setTimeout(() => {}, 0);
+  for (; cleared <= last; cleared++) clearTimeout(cleared);
+  // Lists that were being worked on are looked at again; what joins them would wait for ever.
+  core.ops.op_timer_schedule(1);
+}
+
+/** Gives what the host is to call when it ended a program. */
 function start() {
   delete globalThis.__mlrunStart;
   delete globalThis.__bootstrap;
@@ -82,6 +95,7 @@ function start() {
       starters[i]();
     }
   }
+  return clearTimers;
 }
 
 ObjectDefineProperty(globalThis, "__mlrunStart", {

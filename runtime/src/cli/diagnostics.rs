@@ -1,11 +1,12 @@
-//! What is said about memory when a program has ended: `--memory-report` and `--trace-leaks`, on
-//! standard error, so that the program prints the same.
+//! What is said about memory when a program has ended, also by Ctrl-C: `--memory-report` and
+//! `--trace-leaks`, on standard error, so that the program prints the same.
 
 use clap::Args;
 use mlrun_globals::Place;
 use mlrun_globals::readable;
 
 use super::fail;
+use super::interrupt;
 use super::print_error;
 use crate::Alive;
 use crate::Error;
@@ -33,10 +34,19 @@ impl Diagnostics {
         }
     }
 
+    /// Before a program starts: where there is something to say at its end, Ctrl-C leaves time for it.
+    pub fn begin(&self, runtime: &Runtime) {
+        if self.trace_leaks || self.memory_report.is_some() {
+            interrupt::end_script_by(runtime.terminator());
+        }
+    }
+
     /// Ends a program: prints its error if it has one, then what was asked for; the exit code.
     pub fn finish(&self, mut runtime: Runtime, ran: Result<Exit, Error>) -> i32 {
+        let interrupted = interrupt::ended_script();
         let code = match ran {
             Ok(exit) => exit.code,
+            Err(Error::Terminated) if interrupted => interrupt::INTERRUPTED,
             Err(error) => fail(&error),
         };
         let reported = self.report(&runtime);

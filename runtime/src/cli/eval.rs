@@ -13,6 +13,7 @@ pub(super) fn eval(
 ) -> i32 {
     match runtime(options) {
         Ok(mut runtime) => {
+            diagnostics.begin(&runtime);
             let ran = runtime.eval_with_args(code, args);
             diagnostics.finish(runtime, ran)
         }

@@ -38,6 +38,7 @@ impl Program {
 pub(super) fn run(options: RuntimeOptions, diagnostics: &Diagnostics, program: &Program) -> i32 {
     match runtime(options) {
         Ok(mut runtime) => {
+            diagnostics.begin(&runtime);
             let ran = runtime.run_main(&program.file, &program.args);
             diagnostics.finish(runtime, ran)
         }

@@ -1,4 +1,5 @@
 // Timers have their turn in a plain loop only where the program asks for it.
+import { gc } from "mlrun";
 import { longest } from "./lib.js";
 
 const spin = (ms) => {
@@ -21,4 +22,14 @@ await (async () => {
 })();
 console.log("where only settled promises are awaited:", ticks === 0 ? "none" : ticks >= 8 ? "many" : ticks);
 clearInterval(timer);
+let continued = 0, finalized = 0;
+const registry = new FinalizationRegistry(() => finalized++);
+for (let i = 0; i < 40; i++) {
+  Promise.resolve().then(() => continued++).then(() => continued++);
+  registry.register({ i });
+  if (i % 10 === 9) gc();
+  spin(4);
+}
+const several = (n) => (n === 0 ? "none" : n >= 8 ? "many" : n);
+console.log("promises and finalizers:", several(continued), several(finalized));
 console.log(longest.toString().includes("use yield"), longest.name);
