@@ -1,13 +1,14 @@
-"""The same small programs on mlrun and its peers: how far the process grows after its first step,
-and whether it goes on growing.
+"""The same small programs on mlrun and its peers: how far the memory of the process grows after its
+first step, and whether it goes on growing.
 
     python benches/memory/compare.py --mlrun target/debug/mlrun [--python venv/bin/python]
-        [--tfjs FOLDER] [--steps 2000] [PROGRAM...]
+        [--tfjs FOLDER] [--steps 2000] [--only SYSTEM] [PROGRAM...]
 
 `--tfjs` names a folder where `npm install @tensorflow/tfjs` was run; `--python` one with torch.
-Resident memory is read from outside, every 5 ms. Per line: the highest value above that of the
-moment after the first step, and the slope of the second half (least squares), in MB per 1,000
-steps.
+Anonymous resident memory is read from outside, every 5 ms: pages of an executable that are read in
+when a part of it first runs (an optimizing compiler) are nothing that a program holds. Per line: the
+highest value above that of the moment after the first step, and the slope of the second half (least
+squares), in MB per 1,000 steps.
 """
 import argparse
 import shutil
@@ -23,7 +24,7 @@ PROGRAMS = ["drop", "chain", "window", "training"]
 def resident(pid):
     try:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith("RssAnon:"):
                 return int(line.split()[1]) / 1024
     except OSError:
         pass
@@ -57,6 +58,7 @@ def main():
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--tfjs")
     parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--only", action="append", help="a system of the table")
     parser.add_argument("programs", nargs="*", default=PROGRAMS)
     args = parser.parse_args()
     steps = str(args.steps)
@@ -73,6 +75,8 @@ def main():
     print(f"{'program':<10} {'system':<22} {'growth MB':>10} {'slope MB/1000':>14} {'seconds':>8}")
     for name in args.programs:
         for system, command in systems.items():
+            if args.only and system not in args.only:
+                continue
             result, problem = measure(command(name), args.steps)
             if result is None:
                 print(f"{name:<10} {system:<22} {problem}")
