@@ -23,6 +23,7 @@ CASES = [
     ("matmul:512x512x512/NN", 0.95), ("matmul:512x512x512/NT", 0.95), ("matmul:512x512x512/TN", 0.95),
     ("matmul:1024x1024x1024/NN", 0.95), ("matmul:2048x2048x2048/NN", 0.95),
     ("matmul:768x128x512/NN", 0.95), ("matmul:768x128x512/NT", 0.95), ("matmul:768x128x512/TN", 0.95),
+    ("matmul:24x1024x1024/NN", 0.95), ("matmul:16x1536x384/NN", 0.95), ("matmul:128x768x512/TN", 0.95),
     ("matmul:1x1024x1024/NN", 0.95), ("matmul:1x1024x1024/NT", 0.95),
     ("add:1", 10.0), ("add:64", 10.0), ("add:1024", 10.0),
     ("add:65536", 1.0), ("add:1048576", 1.0), ("add:16777216", 1.0), ("addrow:4096x384", 1.0),
@@ -36,6 +37,7 @@ CASES = [
     ("gelufb:65536", 2.0), ("gelufb:1048576", 2.0), ("gelufb:16777216", 2.0),
     ("softmaxfb:4096x384", 1.1), ("logsoftmaxfb:4096x384", 1.1), ("layernormfb:4096x384", 1.1),
     ("conv2dfb:64x1x28x28/16", 1.0), ("conv2dfb:64x16x14x14/32", 1.0),
+    ("conv2dfb:8x128x14x14/128", 1.0), ("conv2dfb:8x256x14x14/256", 1.0), ("conv2dfb:4x512x7x7/512", 1.0),
     ("attentionfb:8x8x256x64/causal", 1.0), ("attentionfb:8x8x256x64/full", 1.0),
 ]
 

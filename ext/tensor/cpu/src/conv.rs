@@ -1,15 +1,17 @@
 //! Convolutions as matrix products with the image's windows laid out as columns ("im2col"),
 //! unless [`crate::conv_windows`] can read the windows in place.
 //!
-//! A block of output rows at a time, so that its columns stay in the second cache. Images and
-//! groups are shared out among threads; where there are fewer of them, the products are split
-//! within. Invariant: blocks and the parts of a weight gradient follow from shapes alone, so the
-//! thread count never changes a result.
+//! A block of output rows at a time, or some small images side by side, so that each weight that is
+//! read serves many columns; and some channels at a time, so that their columns stay in the second
+//! cache. Blocks and groups are shared out among threads; where there are fewer of them, the products
+//! are split within. Invariant: channels and the parts of a weight gradient follow from shapes alone,
+//! and blocks change no other sum, so the thread count never changes a result.
 
-use crate::conv_windows;
+use crate::conv_columns::{Block, Columns, SLACK, Strip, Working};
+use crate::conv_windows::{self, Spread};
 use crate::dense::Number;
 use crate::gemm::{Mat, MatMut, Shape, gemm};
-use crate::isa::{Isa, Kernel, dispatch};
+use crate::isa::dispatch;
 use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
 use crate::threads::Threads;
@@ -17,6 +19,10 @@ use std::ops::Range;
 
 /// Numbers of a block of columns.
 const BLOCK: usize = 1 << 17;
+/// Columns that make a product wide.
+const WIDE: usize = 512;
+/// Rows of columns that are made at once.
+const SLICE: usize = 512;
 /// Parts of a batch whose weight gradients are summed on their own.
 const PARTS: usize = 16;
 /// Numbers that all parts together may take.
@@ -59,176 +65,59 @@ impl Geometry {
         self.kernel == [1, 1] && self.stride == [1, 1] && self.padding == [0, 0]
     }
     /// Output rows of a block.
-    fn block_rows(&self) -> usize {
-        if self.pointwise() {
+    pub(crate) fn block_rows(&self) -> usize {
+        if self.pointwise() || self.mergeable() {
             return self.out[0].max(1);
         }
         let width = self.out[1].max(1);
-        let fits = BLOCK / (self.depth() * width).max(1);
+        let fits = BLOCK / (self.slice() * self.taps() * width).max(1);
         fits.max(64usize.div_ceil(width)).clamp(1, self.out[0].max(1))
+    }
+    pub(crate) fn taps(&self) -> usize {
+        self.kernel[0] * self.kernel[1]
+    }
+    /// Channels of a group whose columns are made at once.
+    fn slice(&self) -> usize {
+        let all = self.c / self.groups;
+        // These read or have what they need of all channels in place.
+        let whole = self.pointwise() || self.in_windows();
+        if whole { all } else { (SLICE / self.taps().max(1)).max(1).min(all) }
+    }
+    /// The channels of a group, as many at a time as have their columns made at once.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = Range<usize>> {
+        let (all, size) = (self.c / self.groups, self.slice());
+        // Without channels the results are 0, and still to be written.
+        (0..all.max(1)).step_by(size.max(1)).map(move |c| c..(c + size).min(all))
+    }
+    /// The convolution of some of a group's channels.
+    pub(crate) fn of_channels(&self, n: usize) -> Geometry {
+        Geometry { c: n * self.groups, ..*self }
+    }
+    /// One image has few columns.
+    fn mergeable(&self) -> bool {
+        !self.pointwise() && (1..WIDE).contains(&self.pixels())
+    }
+    /// Images of a block, of `n` that are to be shared out in `parts`.
+    fn block_images(&self, n: usize, parts: usize) -> usize {
+        if !self.mergeable() {
+            return 1;
+        }
+        (WIDE / self.pixels()).min(n / parts.max(1)).max(1)
     }
     /// Image rows that `rows` output rows meet.
     pub(crate) fn strip_height(&self, rows: usize) -> usize {
         (rows.max(1) - 1) * self.stride[0] + (self.kernel[0] - 1) * self.dilation[0] + 1
     }
     /// Numbers of a strip and of the columns of a block, with what copies may touch behind them.
-    fn working(&self) -> [usize; 2] {
+    pub(crate) fn working(&self, images: usize) -> [usize; 2] {
         if self.pointwise() {
             return [0, 0];
         }
         let rows = self.block_rows();
         let width = self.image[1] + 2 * self.padding[1];
-        let strip = self.c / self.groups * self.strip_height(rows) * width;
-        [strip + SLACK, self.depth() * rows * self.out[1] + SLACK]
-    }
-}
-
-/// The image rows that a block of output rows meets, with their padding: no window of it reaches
-/// outside, so the loops over columns have no edges.
-pub(crate) struct Strip<T> {
-    pub g: Geometry,
-    pub image: *mut T,
-    pub strip: *mut T,
-    pub rows: Range<usize>,
-    /// Adds the strip to the image instead of reading it from there.
-    pub back: bool,
-}
-
-impl<T: Number> Kernel for Strip<T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        let Strip { g, image, strip, rows, back } = self;
-        let ([h, w], [above, left]) = (g.image, g.padding);
-        let (height, width) = (g.strip_height(rows.len()), w + 2 * left);
-        for c in 0..g.c / g.groups {
-            for i in 0..height {
-                let y = (rows.start * g.stride[0] + i) as isize - above as isize;
-                let line = strip.wrapping_add((c * height + i) * width);
-                let inside = (0..h as isize).contains(&y);
-                let row = image.wrapping_offset((c * h) as isize * w as isize + y * w as isize);
-                // SAFETY: the caller vouches for image and strip; only rows inside are touched.
-                unsafe {
-                    if back {
-                        if inside {
-                            (0..w).for_each(|q| *row.add(q) = *row.add(q) + *line.add(left + q));
-                        }
-                        continue;
-                    }
-                    if !inside {
-                        (0..width).for_each(|q| *line.add(q) = T::default());
-                        continue;
-                    }
-                    (0..left).for_each(|q| *line.add(q) = T::default());
-                    std::ptr::copy_nonoverlapping(row, line.add(left), w);
-                    (left + w..width).for_each(|q| *line.add(q) = T::default());
-                }
-            }
-        }
-    }
-}
-
-/// Copies between a strip and the columns of its windows.
-struct Columns<T> {
-    g: Geometry,
-    strip: *mut T,
-    columns: *mut T,
-    rows: usize,
-    /// Adds columns to the strip instead of reading them from it.
-    back: bool,
-}
-
-impl<T: Number> Kernel for Columns<T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        let ow = self.g.out[1];
-        if self.back || self.g.stride[1] != 1 {
-            self.each(|line, from, s, back| {
-                // SAFETY: the caller vouches for strip and columns.
-                unsafe {
-                    if !back {
-                        (0..ow).for_each(|q| *line.add(q) = *from.add(q * s));
-                    } else if s == 1 {
-                        add_run(from, line, ow);
-                    } else {
-                        (0..ow).for_each(|q| *from.add(q * s) = *from.add(q * s) + *line.add(q));
-                    }
-                }
-            });
-        } else if ow.is_multiple_of(16) || ow % 16 > 8 {
-            // SAFETY: as above; both have SLACK numbers behind them, and what a run writes
-            // beyond its end is written again by the next one.
-            self.each(|line, from, _, _| unsafe { copy_run::<T, 16>(line, from, ow) });
-        } else {
-            // SAFETY: as above.
-            self.each(|line, from, _, _| unsafe { copy_run::<T, 8>(line, from, ow) });
-        }
-    }
-}
-
-/// Numbers behind strip and columns that copies in whole vectors may touch.
-pub(crate) const SLACK: usize = 16;
-
-/// # Safety
-/// Both cover `n` numbers rounded up to whole `N`.
-#[inline(always)]
-unsafe fn copy_run<T: Copy, const N: usize>(to: *mut T, from: *const T, n: usize) {
-    let mut q = 0;
-    while q < n {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let v: [T; N] = from.add(q).cast::<[T; N]>().read_unaligned();
-            to.add(q).cast::<[T; N]>().write_unaligned(v);
-        }
-        q += N;
-    }
-}
-
-/// # Safety
-/// Both cover `n` numbers and do not overlap.
-#[inline(always)]
-unsafe fn add_run<T: Number>(to: *mut T, from: *const T, n: usize) {
-    let mut q = 0;
-    // SAFETY: passed on to the caller.
-    unsafe {
-        while q + 4 <= n {
-            let (a, b) = (
-                to.add(q).cast::<[T; 4]>().read_unaligned(),
-                from.add(q).cast::<[T; 4]>().read_unaligned(),
-            );
-            let sum: [T; 4] = std::array::from_fn(|i| a[i] + b[i]);
-            to.add(q).cast::<[T; 4]>().write_unaligned(sum);
-            q += 4;
-        }
-        while q < n {
-            *to.add(q) = *to.add(q) + *from.add(q);
-            q += 1;
-        }
-    }
-}
-
-impl<T: Number> Columns<T> {
-    /// Calls `f` with each run of columns, where it lies in the strip, the stride and direction.
-    #[inline(always)]
-    fn each(&self, f: impl Fn(*mut T, *mut T, usize, bool)) {
-        let Columns { g, strip, columns, rows, back } = *self;
-        let ([kh, kw], ow) = (g.kernel, g.out[1]);
-        let (height, width) = (g.strip_height(rows), g.image[1] + 2 * g.padding[1]);
-        let mut line = columns;
-        for c in 0..g.c / g.groups {
-            for ki in 0..kh {
-                let top = strip.wrapping_add((c * height + ki * g.dilation[0]) * width);
-                for kj in 0..kw {
-                    let mut from = top.wrapping_add(kj * g.dilation[1]);
-                    for _ in 0..rows {
-                        f(line, from, g.stride[1], back);
-                        line = line.wrapping_add(ow);
-                        from = from.wrapping_add(g.stride[0] * width);
-                    }
-                }
-            }
-        }
+        let strip = self.slice() * self.strip_height(rows) * width;
+        let columns = rows * self.out[1] * images + SLACK;
+        [strip + SLACK, self.slice() * self.taps() * columns + SLACK]
     }
 }
 
@@ -248,66 +137,78 @@ pub unsafe fn forward<T: Number>(
         // SAFETY: passed on to the caller.
         return unsafe { conv_windows::forward(threads, g, x, weight, bias, y) };
     }
-    let (k, og, pixels) = (g.depth(), g.outputs(), g.pixels());
-    let (x, weight, bias, y) = (
-        SyncPtr(x.cast_mut()),
-        SyncPtr(weight.cast_mut()),
-        bias.map(|b| SyncPtr(b.cast_mut())),
-        SyncPtr(y),
-    );
-    threads.try_run(g.n * g.groups, |task, threads| {
-        let group = task % g.groups;
-        let [strip, columns] = g.working();
-        let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);
-        let image = x.get().wrapping_add(task * g.plane());
-        let out = y.get().wrapping_add(task * og * pixels);
-        if let Some(b) = bias {
-            for o in 0..og {
-                // SAFETY: the bias has a number for each output channel.
-                unsafe {
-                    let v = *b.get().add(group * og + o);
-                    std::slice::from_raw_parts_mut(out.add(o * pixels), pixels).fill(v);
-                }
-            }
-        }
-        each_block(g, |rows| {
-            let (b, width) = columns_of(g, image, [strip.as_ptr(), columns.as_ptr()], &rows);
-            let a = Mat {
-                ptr: weight.get().wrapping_add(group * og * k).cast_const(),
-                rs: k as isize,
-                cs: 1,
-            };
-            let c =
-                MatMut { ptr: out.wrapping_add(rows.start * g.out[1]), rs: pixels as isize, cs: 1 };
-            // SAFETY: the block's rows of the result, its columns, the group's weights.
-            unsafe { gemm(threads, Shape { m: og, n: width, k }, a, b, c, bias.is_some()) }
+    let (x, weight, y) = (SyncPtr(x.cast_mut()), SyncPtr(weight.cast_mut()), SyncPtr(y));
+    let bias = bias.map(|b| SyncPtr(b.cast_mut()));
+    each_task(threads, g, |group, images, threads| {
+        let working = Working::<T>::new(g, images.len())?;
+        let bias = bias.map(|b| b.get().wrapping_add(group * g.outputs()).cast_const());
+        Block::each(g, group, images.clone(), images.len(), |block| {
+            // SAFETY: passed on to the caller.
+            unsafe { product(threads, g, &working, block, [x, weight, y].map(|p| p.get()), bias) }
         })
     })
 }
 
-fn each_block(
+/// Calls `f` with each group and the images of each task.
+fn each_task(
+    threads: &Threads,
     g: &Geometry,
-    mut f: impl FnMut(Range<usize>) -> Result<(), NoScratch>,
+    f: impl Fn(usize, Range<usize>, &Threads) -> Result<(), NoScratch> + Sync,
 ) -> Result<(), NoScratch> {
-    let size = g.block_rows();
-    (0..g.out[0]).step_by(size).try_for_each(|r| f(r..(r + size).min(g.out[0])))
+    let parts = if threads.count() == 1 { 1 } else { (2 * threads.count()).div_ceil(g.groups) };
+    let size = g.block_images(g.n, parts);
+    threads.try_run(g.n.div_ceil(size) * g.groups, |task, threads| {
+        let first = task / g.groups * size;
+        f(task % g.groups, first..(first + size).min(g.n), threads)
+    })
 }
 
-/// The columns of output rows `rows`, in the scratch or in the image itself, and how many.
-fn columns_of<T: Number>(
+/// The result of one block.
+///
+/// # Safety
+/// As [`forward`].
+unsafe fn product<T: Number>(
+    threads: &Threads,
     g: &Geometry,
-    image: *mut T,
-    [strip, columns]: [*mut T; 2],
-    rows: &Range<usize>,
-) -> (Mat<T>, usize) {
-    let width = rows.len() * g.out[1];
-    if g.pointwise() {
-        let ptr = image.wrapping_add(rows.start * g.out[1]).cast_const();
-        return (Mat { ptr, rs: g.pixels() as isize, cs: 1 }, width);
+    working: &Working<T>,
+    block: &Block,
+    [x, weight, y]: [*mut T; 3],
+    bias: Option<*const T>,
+) -> Result<(), NoScratch> {
+    let (k, og, pixels, taps) = (g.depth(), g.outputs(), g.pixels(), g.taps());
+    let [one, all] = block.widths(g);
+    let weight = weight.wrapping_add(block.group * og * k).cast_const();
+    // SAFETY: the block's columns and results, the group's weights; a bias for each output.
+    unsafe {
+        let c = working.results_of(g, y, block, false);
+        let merged = block.images.len() > 1;
+        let filled = bias.filter(|_| !merged);
+        if let Some(bias) = filled {
+            for o in 0..og {
+                let row = c.ptr.wrapping_add(o * pixels);
+                std::slice::from_raw_parts_mut(row, one).fill(*bias.add(o));
+            }
+        }
+        for channels in g.slices() {
+            let b = working.columns_of(g, x, block, &channels);
+            let a = Mat { ptr: weight.wrapping_add(channels.start * taps), rs: k as isize, cs: 1 };
+            let shape = Shape { m: og, n: all, k: channels.len() * taps };
+            gemm(threads, shape, a, b, c, filled.is_some() || channels.start > 0)?;
+        }
+        for (i, n) in block.images.clone().enumerate().take(if merged { usize::MAX } else { 0 }) {
+            dispatch(Spread {
+                from: c.ptr.wrapping_add(i * one).cast_const(),
+                from_strides: [all, 0],
+                to: y.wrapping_add((n * g.groups + block.group) * og * pixels),
+                to_channel: pixels,
+                channels: og,
+                rows: 1,
+                width: one,
+                bias,
+            });
+        }
     }
-    dispatch(Strip { g: *g, image, strip, rows: rows.clone(), back: false });
-    dispatch(Columns { g: *g, strip, columns, rows: rows.len(), back: false });
-    (Mat { ptr: columns.cast_const(), rs: width as isize, cs: 1 }, width)
+    Ok(())
 }
 
 /// The gradient by the images, or the transposed convolution.
@@ -325,52 +226,65 @@ pub unsafe fn input<T: Number>(
     if unsafe { conv_windows::input(threads, g, gy, weight, gx)? } {
         return Ok(());
     }
-    let (k, og, pixels) = (g.depth(), g.outputs(), g.pixels());
     let (gy, weight, gx) = (SyncPtr(gy.cast_mut()), SyncPtr(weight.cast_mut()), SyncPtr(gx));
-    threads.try_run(g.n * g.groups, |task, threads| {
-        let group = task % g.groups;
-        let [strip, columns] = g.working();
-        let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);
-        let image = gx.get().wrapping_add(task * g.plane());
-        let grad = gy.get().wrapping_add(task * og * pixels);
-        if !g.pointwise() || pixels == 0 {
-            // SAFETY: this task's part of the result.
-            unsafe { std::slice::from_raw_parts_mut(image, g.plane()).fill(T::default()) };
-        }
-        each_block(g, |rows| {
-            let width = rows.len() * g.out[1];
-            let w = Mat {
-                ptr: weight.get().wrapping_add(group * og * k).cast_const(),
-                rs: 1,
-                cs: k as isize,
-            };
-            let b = Mat {
-                ptr: grad.wrapping_add(rows.start * g.out[1]).cast_const(),
-                rs: pixels as isize,
-                cs: 1,
-            };
-            let shape = Shape { m: k, n: width, k: og };
-            if g.pointwise() {
-                let c = MatMut {
-                    ptr: image.wrapping_add(rows.start * g.out[1]),
-                    rs: pixels as isize,
-                    cs: 1,
-                };
-                // SAFETY: as for the forward product.
-                return unsafe { gemm(threads, shape, w, b, c, false) };
+    each_task(threads, g, |group, images, threads| {
+        let working = Working::<T>::new(g, images.len())?;
+        for n in images.clone() {
+            if !g.pointwise() || g.pixels() == 0 {
+                let image = gx.get().wrapping_add((n * g.groups + group) * g.plane());
+                // SAFETY: this task's part of the result.
+                unsafe { std::slice::from_raw_parts_mut(image, g.plane()).fill(T::default()) };
             }
-            let c = MatMut { ptr: columns.as_ptr::<T>(), rs: width as isize, cs: 1 };
-            // SAFETY: the scratch holds the block's columns.
-            unsafe { gemm(threads, shape, w, b, c, false)? };
-            let (strip, columns) = (strip.as_ptr::<T>(), columns.as_ptr());
-            let [numbers, _] = g.working();
-            // SAFETY: the scratch holds the strip.
-            unsafe { std::slice::from_raw_parts_mut(strip, numbers).fill(T::default()) };
-            dispatch(Columns { g: *g, strip, columns, rows: rows.len(), back: true });
-            dispatch(Strip { g: *g, image, strip, rows, back: true });
-            Ok(())
+        }
+        Block::each(g, group, images.clone(), images.len(), |block| {
+            // SAFETY: passed on to the caller.
+            unsafe { back(threads, g, &working, block, [gy, weight, gx].map(|p| p.get())) }
         })
     })
+}
+
+/// Adds what one block gives the images.
+///
+/// # Safety
+/// As [`input`].
+unsafe fn back<T: Number>(
+    threads: &Threads,
+    g: &Geometry,
+    working: &Working<T>,
+    block: &Block,
+    [gy, weight, gx]: [*mut T; 3],
+) -> Result<(), NoScratch> {
+    let (k, og, taps) = (g.depth(), g.outputs(), g.taps());
+    let [one, all] = block.widths(g);
+    let weight = weight.wrapping_add(block.group * og * k).cast_const();
+    let image = |n: usize| gx.wrapping_add((n * g.groups + block.group) * g.plane());
+    // SAFETY: as for the forward product; the scratch holds columns and strip.
+    unsafe {
+        let grad = working.results_of(g, gy, block, true);
+        let b = Mat { ptr: grad.ptr.cast_const(), rs: grad.rs, cs: 1 };
+        let (pitch, columns) = (working.pitch(g, block), working.columns.as_ptr::<T>());
+        let strip = working.strip.as_ptr::<T>();
+        let [numbers, _] = g.working(1);
+        for channels in g.slices() {
+            let w = Mat { ptr: weight.wrapping_add(channels.start * taps), rs: 1, cs: k as isize };
+            let shape = Shape { m: channels.len() * taps, n: all, k: og };
+            if g.pointwise() {
+                let ptr = image(block.images.start).wrapping_add(block.rows.start * g.out[1]);
+                let c = MatMut { ptr, rs: g.pixels() as isize, cs: 1 };
+                return gemm(threads, shape, w, b, c, false);
+            }
+            gemm(threads, shape, w, b, MatMut { ptr: columns, rs: pitch as isize, cs: 1 }, false)?;
+            let part = g.of_channels(channels.len());
+            for (i, n) in block.images.clone().enumerate() {
+                let (columns, rows) = (columns.wrapping_add(i * one), block.rows.clone());
+                let image = image(n).wrapping_add(channels.start * g.image[0] * g.image[1]);
+                std::slice::from_raw_parts_mut(strip, numbers).fill(T::default());
+                dispatch(Columns { g: part, strip, columns, pitch, rows: rows.len(), back: true });
+                dispatch(Strip { g: part, image, strip, rows, back: true });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The gradient by the weight.
@@ -386,59 +300,90 @@ pub unsafe fn weight<T: Number>(
 ) -> Result<(), NoScratch> {
     let (k, og, pixels) = (g.depth(), g.outputs(), g.pixels());
     let numbers = (k * g.o).max(1);
-    let parts = PARTS.min(PART_NUMBERS / numbers).clamp(1, g.n.max(1));
+    // A part has enough columns that its sums are not mostly read and written.
+    let wide = g.n.div_ceil(WIDE.div_ceil(pixels.max(1))).max(1);
+    let parts = PARTS.min(PART_NUMBERS / numbers).clamp(1, wide);
     let sums = Scratch::new::<T>(parts * numbers)?;
     let (gy, x, gw, sum) =
         (SyncPtr(gy.cast_mut()), SyncPtr(x.cast_mut()), SyncPtr(gw), SyncPtr(sums.as_ptr::<T>()));
     let per_part = g.n.div_ceil(parts);
     let windows = g.in_windows() && og >= 24;
+    let size = if windows { 1 } else { g.block_images(per_part, 1) };
     threads.try_run(parts * g.groups, |task, threads| {
         let (part, group) = (task / g.groups, task % g.groups);
-        let [strip, columns] = g.working();
-        let (strip, columns) = (Scratch::new::<T>(strip)?, Scratch::new::<T>(columns)?);
+        let working = Working::<T>::new(g, size)?;
         // Transposed: depth x outputs, so that the columns are read where they lie.
         let to = sum.get().wrapping_add(task * k * og);
         // SAFETY: the task's part of the scratch.
         unsafe { std::slice::from_raw_parts_mut(to, k * og).fill(T::default()) };
-        for n in part * per_part..((part + 1) * per_part).min(g.n) {
-            let image = x.get().wrapping_add((n * g.groups + group) * g.plane());
-            let grad = gy.get().wrapping_add((n * g.groups + group) * og * pixels);
-            each_block(g, |rows| {
-                if windows {
-                    let offsets = g.offsets(rows.len());
-                    let places = [image, grad, strip.as_ptr(), to];
-                    // SAFETY: the strip has room for the block; passed on to the caller.
-                    return unsafe { conv_windows::weight(g, &offsets, places, rows) };
+        let images = (part * per_part).min(g.n)..((part + 1) * per_part).min(g.n);
+        g.slices().try_for_each(|channels| {
+            let to = to.wrapping_add(channels.start * g.taps() * og);
+            Block::each(g, group, images.clone(), size, |block| {
+                // SAFETY: passed on to the caller; the strip has room for the block.
+                unsafe {
+                    if windows {
+                        let n = block.images.start * g.groups + group;
+                        let image = x.get().wrapping_add(n * g.plane());
+                        let grad = gy.get().wrapping_add(n * og * pixels);
+                        let places = [image, grad, working.strip.as_ptr(), to];
+                        let offsets = g.offsets(block.rows.len());
+                        return conv_windows::weight(g, &offsets, places, block.rows.clone());
+                    }
+                    let a = working.columns_of(g, x.get(), block, &channels);
+                    let grad = working.results_of(g, gy.get(), block, true);
+                    let b = Mat { ptr: grad.ptr.cast_const(), rs: 1, cs: grad.rs };
+                    let c = MatMut { ptr: to, rs: og as isize, cs: 1 };
+                    let [_, width] = block.widths(g);
+                    let shape = Shape { m: channels.len() * g.taps(), n: og, k: width };
+                    gemm(threads, shape, a, b, c, true)
                 }
-                let (a, width) = columns_of(g, image, [strip.as_ptr(), columns.as_ptr()], &rows);
-                let b = Mat {
-                    ptr: grad.wrapping_add(rows.start * g.out[1]).cast_const(),
-                    rs: 1,
-                    cs: pixels as isize,
-                };
-                let c = MatMut { ptr: to, rs: og as isize, cs: 1 };
-                // SAFETY: as for the forward product.
-                unsafe { gemm(threads, Shape { m: k, n: og, k: width }, a, b, c, true) }
-            })?;
-        }
-        Ok(())
+            })
+        })
     })?;
-    threads.split(g.o, ((1usize << 14) / (parts * k).max(1)).max(1), |range| {
-        for o in range {
-            let (group, lane) = (o / og, o % og);
-            for i in 0..k {
-                let mut total = T::default();
+    join_parts(threads, g, parts, sum, gw);
+    Ok(())
+}
+
+/// Adds the parts of a weight gradient, each `depth` x `outputs` for each group.
+fn join_parts<T: Number>(
+    threads: &Threads,
+    g: &Geometry,
+    parts: usize,
+    sum: SyncPtr<T>,
+    gw: SyncPtr<T>,
+) {
+    const TILE: usize = 16;
+    let (k, og) = (g.depth(), g.outputs());
+    let tiles = og.div_ceil(TILE);
+    threads.split(g.groups * tiles, ((1usize << 10) / (parts * k).max(1)).max(1), |range| {
+        for tile in range {
+            let (group, first) = (tile / tiles, tile % tiles * TILE);
+            let lanes = TILE.min(og - first);
+            for i in (0..k).step_by(TILE) {
+                // Turned here, so that both sides are read and written in runs.
+                let mut total = [[T::default(); TILE]; TILE];
+                let rows = TILE.min(k - i);
                 for part in 0..parts {
-                    let at = ((part * g.groups + group) * k + i) * og + lane;
-                    // SAFETY: every part wrote its place.
-                    total = total + unsafe { *sum.get().add(at) };
+                    let at = ((part * g.groups + group) * k + i) * og + first;
+                    let from = sum.get().wrapping_add(at);
+                    for (r, total) in total.iter_mut().enumerate().take(rows) {
+                        for (lane, total) in total.iter_mut().enumerate().take(lanes) {
+                            // SAFETY: every part wrote its place.
+                            *total = *total + unsafe { *from.add(r * og + lane) };
+                        }
+                    }
                 }
-                // SAFETY: weight gradients have `o * k` numbers.
-                unsafe { *gw.get().add(o * k + i) = total };
+                for lane in 0..lanes {
+                    let to = gw.get().wrapping_add((group * og + first + lane) * k + i);
+                    for (r, total) in total.iter().enumerate().take(rows) {
+                        // SAFETY: weight gradients have `o * k` numbers.
+                        unsafe { *to.add(r) = total[lane] };
+                    }
+                }
             }
         }
     });
-    Ok(())
 }
 
 #[cfg(test)]
@@ -494,6 +439,10 @@ mod tests {
             (2, 8, 24, 1, [20, 18], [3, 3], [1, 1], [2, 1], [2, 1]),
             (1, 16, 48, 2, [12, 13], [3, 3], [1, 1], [1, 2], [1, 1]),
             (1, 40, 9, 1, [37, 41], [3, 3], [1, 1], [1, 1], [1, 1]),
+            // Several images and several slices of channels at a time.
+            (5, 70, 6, 1, [6, 5], [3, 3], [1, 1], [1, 1], [1, 1]),
+            (9, 130, 20, 2, [7, 7], [3, 3], [2, 2], [1, 1], [1, 1]),
+            (3, 150, 17, 1, [6, 6], [3, 3], [1, 1], [0, 0], [1, 1]),
         ];
         for (n, c, o, groups, image, kernel, stride, padding, dilation) in cases {
             let out = [0, 1].map(|d: usize| {

@@ -5,7 +5,8 @@
 //! computed too and not copied. The gradient by the images is such a convolution of the gradient
 //! with the kernels turned around. Invariant: as in [`crate::conv`].
 
-use crate::conv::{Geometry, SLACK, Strip};
+use crate::conv::Geometry;
+use crate::conv_columns::{SLACK, Strip};
 use crate::dense::Number;
 use crate::gemm::{Mat, MatMut, Runs, over, panel, windows};
 use crate::isa::{Isa, Kernel, dispatch};
@@ -75,17 +76,17 @@ impl Geometry {
     }
 }
 
-/// Copies rows of results from between the numbers that no window stands for.
-struct Spread<T> {
-    from: *const T,
+/// Copies rows of results, from between numbers that no window stands for or from other images.
+pub(crate) struct Spread<T> {
+    pub from: *const T,
     /// Numbers from one channel to the next, and from one row to the next.
-    from_strides: [usize; 2],
-    to: *mut T,
-    to_channel: usize,
-    channels: usize,
-    rows: usize,
-    width: usize,
-    bias: Option<*const T>,
+    pub from_strides: [usize; 2],
+    pub to: *mut T,
+    pub to_channel: usize,
+    pub channels: usize,
+    pub rows: usize,
+    pub width: usize,
+    pub bias: Option<*const T>,
 }
 
 impl<T: Number> Kernel for Spread<T> {

@@ -10,6 +10,7 @@ pub mod backend;
 pub mod batch;
 pub mod clip;
 pub mod conv;
+mod conv_columns;
 mod conv_windows;
 mod convert;
 pub mod copy;

@@ -32,6 +32,9 @@ const DIRECT_WORK: usize = 1 << 21;
 /// The same with rows of A contiguous and up to [`DIRECT_DEPTH`] long.
 const DIRECT_ROWS: usize = 1 << 24;
 const DIRECT_DEPTH: usize = 256;
+/// Numbers of A, its rows contiguous, up to which packing B costs more than it saves: each number
+/// of B serves few rows then.
+const FEW_NUMBERS: usize = 1 << 15;
 
 /// An element type with tiles.
 pub trait Gemm: Copy + Default + Send + Sync + 'static {
@@ -139,8 +142,10 @@ impl<T: Gemm> Job<T> {
     }
 
     fn small(&self, work: usize) -> bool {
-        let rows = self.a.cs == 1 && self.shape.k <= DIRECT_DEPTH;
-        work <= if rows { DIRECT_ROWS } else { DIRECT_WORK }
+        let Shape { m, k, .. } = self.shape;
+        let rows = self.a.cs == 1 && k <= DIRECT_DEPTH;
+        let few = self.a.cs == 1 && self.b.cs == 1 && m.saturating_mul(k) <= FEW_NUMBERS;
+        few || work <= if rows { DIRECT_ROWS } else { DIRECT_WORK }
     }
 
     /// Few rows times a larger matrix whose columns are contiguous, which are then read once and

@@ -81,9 +81,11 @@ impl<T: Gemm> Job<T> {
         let wake = work >= if m <= 4 { SPLIT_WORK } else { WAKE_WORK };
         let (count, tiles) = (threads.count(), m.div_ceil(kernels.mr));
         let parts = count * 2;
-        // Whichever dimension comes out more even; rows where both do.
+        // Whichever dimension comes out more even; the longer one where both do, as all threads
+        // read the whole operand of the other.
         let uneven = |n: usize| n.div_ceil(count) * count * 1000 / n.max(1);
-        if tiles >= count && (panels < count || uneven(tiles) <= uneven(panels)) {
+        let even = (uneven(tiles), n) <= (uneven(panels), m);
+        if tiles >= count && (panels < count || even) {
             let parts = parts.min(tiles);
             // SAFETY: disjoint rows.
             threads.run_hinted(parts, wake, &|i| unsafe {
