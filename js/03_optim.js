@@ -85,7 +85,6 @@ export class Optimizer {
     this.paramGroups.push(group);
   }
 
-  // A pattern that reads `lr` would be taken to run this getter: steps read their group's members.
   /** The learning rate of the first group; setting it sets that of all. */
   get lr() {
     return this.paramGroups[0].lr;

@@ -2,7 +2,6 @@
 //!
 //! Positions are those of the file that the user wrote. Not here: how the pass decides (own/).
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use oxc::allocator::Allocator;
@@ -14,7 +13,7 @@ use crate::{CompileError, Options, SourceType, own, parse, reject, strip, text, 
 /// A file with notes, and a list of what becomes of each variable and temporary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
-    /// The program without types; lines end in `// using x, drop y` where counting happens.
+    /// The program without types, where `using` and notes say what is held and for how long.
     pub annotated: String,
     /// One line for each: `LINE:COLUMN name: what becomes of it`.
     pub list: String,
@@ -48,13 +47,12 @@ fn explain_here(
     let program = parse::parse(&allocator, specifier, plain, source_type)?;
     reject::reject(specifier, &program)?;
     let semantic = parse::analyse(specifier, &program)?;
-    let story = own::story(plain, &program, &semantic, source_type);
-    let places = Places { plain: Lines::new(plain), user: Lines::new(source), stripped: &stripped };
-    Ok(Explained { annotated: annotate(plain, &story, &places), list: list(&story, &places) })
+    let (story, annotated) = own::story(plain, &program, &semantic, source_type);
+    let places = Places { user: Lines::new(source), stripped: &stripped };
+    Ok(Explained { annotated, list: list(&story, &places) })
 }
 
 struct Places<'s> {
-    plain: Lines<'s>,
     user: Lines<'s>,
     stripped: &'s Option<text::Derived>,
 }
@@ -68,39 +66,11 @@ impl Places<'_> {
     }
 }
 
-fn annotate(plain: &str, story: &own::Story, places: &Places) -> String {
-    let mut notes: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for event in &story.events {
-        let word = match event.what {
-            What::Using => "using",
-            What::Drop => "drop",
-            What::Give => "give",
-            What::Share => "share",
-        };
-        let note = format!("{word} {}", event.name);
-        let line = notes.entry(places.plain.position(event.at).0).or_default();
-        if !line.contains(&note) {
-            line.push(note);
-        }
-    }
-    let mut out = String::with_capacity(plain.len() * 2);
-    for number in 0..places.plain.len() {
-        let text = places.plain.line(number).unwrap_or_default();
-        if number + 1 == places.plain.len() && text.is_empty() {
-            break;
-        }
-        out.push_str(text);
-        if let Some(notes) = notes.get(&number) {
-            let _ = write!(out, "  // {}", notes.join(", "));
-        }
-        out.push('\n');
-    }
-    out
-}
-
 fn list(story: &own::Story, places: &Places) -> String {
     let mut out = String::new();
-    for fate in &story.fates {
+    let mut fates: Vec<_> = story.fates.iter().collect();
+    fates.sort_by_key(|f| f.at);
+    for fate in fates {
         let mut ends: Vec<String> = vec![];
         for &(at, what) in &fate.ends {
             let verb = if what == What::Give { "handed over" } else { "released" };

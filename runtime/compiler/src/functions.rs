@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use oxc::allocator::Allocator;
 use oxc::ast::ast::{
     ArrowFunctionExpression, Class, Function, MethodDefinition, ObjectProperty, Program,
     PropertyKind,
@@ -16,7 +15,6 @@ use oxc::ast_visit::{Visit, walk};
 use oxc::span::GetSpan;
 use oxc::syntax::scope::ScopeFlags;
 
-use crate::SourceType;
 use crate::text::Derived;
 
 /// A function of a compiled file.
@@ -36,15 +34,14 @@ pub fn text_hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// Functions whose emitted text differs from the source.
+/// Functions whose emitted text differs from the source, by the spans of both.
 pub(crate) fn changed(
     source: &str,
     derived: &Derived,
-    source_type: SourceType,
+    before: Vec<(u32, u32)>,
+    after: Vec<(u32, u32)>,
 ) -> Vec<FunctionText> {
     let code = derived.code.as_str();
-    let (before, after) = (spans(source, source_type), spans(code, source_type));
-    let (Some(before), Some(after)) = (before, after) else { return vec![] };
     let ends: HashMap<u32, u32> = before.into_iter().collect();
     let texts = after.into_iter().filter_map(|(from, to)| {
         let start = derived.copied_from(from)?;
@@ -57,12 +54,11 @@ pub(crate) fn changed(
     texts.collect()
 }
 
-fn spans(source: &str, source_type: SourceType) -> Option<Vec<(u32, u32)>> {
-    let allocator = Allocator::default();
-    let program = crate::parse::parse(&allocator, "", source, source_type).ok()?;
-    let mut functions = Functions { source, found: vec![], method: None };
-    functions.visit(&program);
-    Some(functions.found)
+/// Spans of the functions and classes of a program.
+pub(crate) fn spans(program: &Program<'_>) -> Vec<(u32, u32)> {
+    let mut functions = Functions { source: program.source_text, found: vec![], method: None };
+    functions.visit(program);
+    functions.found
 }
 
 struct Functions<'s> {

@@ -198,11 +198,9 @@ fn compile_here(
     let plain = stages.last().map_or(source, |s| s.code.as_str());
     let owned = own(specifier, plain, options)?;
     let is_owned = owned.is_some();
-    let functions = match &owned {
-        Some(owned) => functions::changed(plain, owned, own_type(options)),
-        None => vec![],
-    };
     let plain = (is_owned && !stages.is_empty()).then(|| plain.to_owned());
+    let (owned, functions) = owned.unzip();
+    let functions = functions.unwrap_or_default();
     stages.extend(owned);
     match stages.pop() {
         Some(last) if last.code != source => {
@@ -228,12 +226,12 @@ fn own_type(options: &Options) -> SourceType {
     }
 }
 
-/// Early errors of JavaScript, and the ownership pass if it is on.
+/// Early errors of JavaScript, and the ownership pass if it is on: its text and its functions.
 fn own(
     specifier: &str,
     source: &str,
     options: &Options,
-) -> Result<Option<text::Derived>, CompileError> {
+) -> Result<Option<(text::Derived, Vec<FunctionText>)>, CompileError> {
     let source_type = own_type(options);
     if options.ownership == Ownership::Off && source_type != options.source_type {
         return Ok(None);

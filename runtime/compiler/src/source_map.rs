@@ -16,10 +16,14 @@ pub(crate) fn generate(specifier: &str, source: &str, stages: &[&Derived]) -> St
     let mut starts = TokenStarts::default();
     let mut column = 0;
     let mut counted = 0;
+    // What stands behind a segment, up to the next, is its own: no other says the same again.
+    let mut said = None;
     for (offset, c) in last.code.char_indices() {
         if starts.next(c)
             && let Some(origin) = trace(stages, offset as u32)
+            && said != Some(origin)
         {
+            said = Some(origin);
             column += crate::lines::utf16_len(&last.code[counted.max(line_start)..offset]);
             counted = offset;
             let (src_line, src_column) = source_lines.position(origin);
@@ -28,6 +32,7 @@ pub(crate) fn generate(specifier: &str, source: &str, stages: &[&Derived]) -> St
         let carriage_return_pair = c == '\r' && last.code[offset + 1..].starts_with('\n');
         if crate::lines::is_line_end(c) && !carriage_return_pair {
             line += 1;
+            said = None;
             line_start = offset + c.len_utf8();
             (column, counted) = (0, line_start);
         }

@@ -20,7 +20,7 @@ pub(super) struct CompileArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Action {
-    /// Print the program with notes on what is counted: `using x`, `drop x`, `give x`, `share x`
+    /// Print the program as it is counted, for reading: `using x` where x is held, notes on where it ends
     #[arg(long)]
     print: bool,
     /// Write what really runs to FILE.out.js and its source map to FILE.out.js.map

@@ -1,9 +1,7 @@
 //! Tells people what the pass did: which line counts what, and why something is left alone.
 //!
-//! Reads the edits that `insert` made, so it cannot say anything that is not emitted. One
-//! notation for `mlrun compile --print`: a comment ends each line with `using x` (from here a slot
-//! holds a count of x), `drop x` (its last use ends here), `give x` (its count goes to whoever
-//! gets it), `share x` (from here the collector's). `(x.add(1))` is a temporary.
+//! Reads the edits that `insert` made, so it cannot say anything that is not emitted. `(x.add(1))`
+//! is a temporary.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +16,21 @@ pub(crate) struct Event {
     pub at: u32,
     pub what: What,
     pub name: String,
+    /// Of what is counted, its place in [`Story::fates`].
+    pub fate: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
+    /// From here on a slot holds a count of it.
     Using,
+    /// Its last use ends here.
     Drop,
+    /// The operation whose last use it is may write into its memory.
+    Donate,
+    /// Its count goes to whoever gets it.
     Give,
+    /// From here on it is the collector's.
     Share,
 }
 
@@ -32,6 +38,8 @@ pub(crate) enum What {
 #[derive(Clone, Debug)]
 pub(crate) struct Fate {
     pub at: u32,
+    /// Of a temporary, what it holds.
+    pub span: Option<Span>,
     pub name: String,
     /// Where its count ends, and how.
     pub ends: BTreeSet<(u32, What)>,
@@ -55,13 +63,15 @@ pub(crate) fn tell(source: &str, tree: &Tree, names: &Names, edits: &Edits, log:
     for (sym, var) in tree.vars.iter().enumerate() {
         let Some(reason) = reason(tree, var) else { continue };
         slots.insert(names.slot(sym), story.fates.len());
-        let fate = Fate { at: var.at, name: var.name.clone(), ends: BTreeSet::new(), reason };
+        let (at, name) = (var.at, var.name.clone());
+        let fate = Fate { at, span: None, name, ends: BTreeSet::new(), reason };
         story.fates.push(fate);
     }
     for unit in &tree.units {
         if let Some((reason, at)) = unit.left_alone {
             story.fates.push(Fate {
                 at: unit.span.start,
+                span: None,
                 name: snippet(source, unit.span.start, at.start.max(unit.span.start + 1)),
                 ends: BTreeSet::new(),
                 reason: Some(format!("the function is left alone: {reason}")),
@@ -74,14 +84,14 @@ pub(crate) fn tell(source: &str, tree: &Tree, names: &Names, edits: &Edits, log:
     }
     story.events.sort();
     story.events.dedup();
-    story.fates.sort_by_key(|f| f.at);
     story
 }
 
 /// The story of a file that stays as it is.
 pub(crate) fn untouched(reason: &str) -> Story {
     let name = "the whole file".to_owned();
-    let fate = Fate { at: 0, name, ends: BTreeSet::new(), reason: Some(reason.to_owned()) };
+    let fate =
+        Fate { at: 0, span: None, name, ends: BTreeSet::new(), reason: Some(reason.to_owned()) };
     Story { events: vec![], fates: vec![fate] }
 }
 
@@ -102,7 +112,8 @@ impl Teller<'_> {
                 let shown = format!("({})", snippet(self.source, span.start, span.end));
                 self.slots.insert(name.clone(), self.story.fates.len());
                 let ends = BTreeSet::new();
-                let fate = Fate { at: span.start, name: shown, ends, reason: None };
+                let (at, span) = (span.start, Some(*span));
+                let fate = Fate { at, span, name: shown, ends, reason: None };
                 self.story.fates.push(fate);
             }
             self.text(at, text);
@@ -126,14 +137,18 @@ impl Teller<'_> {
             if what != What::Using {
                 self.story.fates[fate].ends.insert((at, what));
             }
-            self.story.events.push(Event { at, what, name });
+            self.story.events.push(Event { at, what, name, fate: Some(fate) });
+        }
+        if text.contains(".askLast(") || text.contains(".fnLast(") {
+            let name = String::new();
+            self.story.events.push(Event { at, what: What::Donate, name, fate: None });
         }
         if text.ends_with(&format!("{}.share(", self.names.runtime)) {
             let rest = self.source.get(at as usize..).unwrap_or_default();
             let stops = [rest.find([';', ',', '\n']), rest.find(" {")];
             let end = stops.into_iter().flatten().min().unwrap_or(rest.len()).min(40);
             let name = snippet(self.source, at, at + end as u32);
-            self.story.events.push(Event { at, what: What::Share, name });
+            self.story.events.push(Event { at, what: What::Share, name, fate: None });
         }
     }
 }

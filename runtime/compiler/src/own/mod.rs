@@ -12,6 +12,7 @@ mod insert;
 mod liveness;
 mod modes;
 mod names;
+mod print;
 mod relevance;
 mod tree;
 mod verify;
@@ -22,7 +23,7 @@ use oxc::semantic::Semantic;
 use oxc::span::GetSpan;
 
 use crate::text::Derived;
-use crate::{Ownership, SourceType};
+use crate::{FunctionText, Ownership, SourceType, functions};
 
 /// The module that user modules import the runtime half from.
 pub const RUNTIME_MODULE: &str = "ext:mlrun/ownership.js";
@@ -37,7 +38,7 @@ pub(crate) fn run<'a>(
     semantic: &'a Semantic<'a>,
     source_type: SourceType,
     ownership: Ownership,
-) -> Result<Option<Derived>, (String, u32)> {
+) -> Result<Option<(Derived, Vec<FunctionText>)>, (String, u32)> {
     let module = matches!(source_type, SourceType::Module | SourceType::Jsx);
     if forges(source, program) {
         return Ok(None);
@@ -65,7 +66,10 @@ pub(crate) fn run<'a>(
     }
     let derived = edits.apply(source);
     match check(&derived.code, &names, source_type) {
-        Ok(()) => Ok(Some(derived)),
+        Ok(after) => {
+            let functions = functions::changed(source, &derived, functions::spans(program), after);
+            Ok(Some((derived, functions)))
+        }
         Err((problem, at)) => Err((problem, derived.origin(at).unwrap_or(0))),
     }
 }
@@ -95,7 +99,7 @@ pub(crate) fn story<'a>(
     program: &'a Program<'a>,
     semantic: &'a Semantic<'a>,
     source_type: SourceType,
-) -> Story {
+) -> (Story, String) {
     let mut tree = build::build(program, semantic, false);
     let script = source_type == SourceType::Script;
     let found = !tree.dynamic && decide(source, &mut tree, script, false);
@@ -107,9 +111,16 @@ pub(crate) fn story<'a>(
         false => Default::default(),
     };
     if !found && !tree.dynamic {
-        return explain::untouched(relevance::REASON);
+        let story = explain::untouched(relevance::REASON);
+        let printed = print::plain(source, &story);
+        return (story, printed);
     }
-    explain::tell(source, &tree, &names, &edits, &log)
+    let story = explain::tell(source, &tree, &names, &edits, &log);
+    let printed = match tree.dynamic {
+        true => print::plain(source, &story),
+        false => print::print(source, &tree, &story),
+    };
+    (story, printed)
 }
 
 /// A program that writes our marks or asks for the runtime half: nothing of it is compiled.
@@ -122,8 +133,12 @@ fn forges(source: &str, program: &Program) -> bool {
         })
 }
 
-/// Parses an emitted program again and verifies it.
-fn check(code: &str, names: &names::Names, source_type: SourceType) -> Result<(), (String, u32)> {
+/// Parses an emitted program again and verifies it; gives the spans of its functions.
+fn check(
+    code: &str,
+    names: &names::Names,
+    source_type: SourceType,
+) -> Result<Vec<(u32, u32)>, (String, u32)> {
     let allocator = Allocator::default();
     let bad = |e: crate::CompileError| {
         let at = crate::lines::Lines::new(code).offset(e.line - 1, e.column - 1);
@@ -132,7 +147,8 @@ fn check(code: &str, names: &names::Names, source_type: SourceType) -> Result<()
     let program = crate::parse::parse(&allocator, "", code, source_type).map_err(bad)?;
     let semantic = crate::parse::analyse("", &program).map_err(bad)?;
     let tree = build::build(&program, &semantic, false);
-    verify::verify(code, &tree, names)
+    verify::verify(code, &tree, names)?;
+    Ok(functions::spans(&program))
 }
 
 #[cfg(test)]
@@ -155,7 +171,7 @@ mod tests {
         let mut tree = build::build(&program, &semantic, false);
         modes::decide(&mut tree, false);
         let names = names::Names::new(source, &tree);
-        assert_eq!(check(&code, &names, SourceType::Module), Ok(()));
+        assert!(check(&code, &names, SourceType::Module).is_ok());
         let bugs = [
             ("$own.drop($0g);$own.drop($0h);", "$own.drop($0g);", "dropped 0 times"),
             (

@@ -81,12 +81,11 @@ impl Walk<'_> {
     /// Rule 1.
     fn names_declared(&mut self, unit: &Unit) {
         let mut found = vec![];
-        let mut visit = |e: &Expr| find_globals(e, self.code, &mut found);
+        let is_own = |name: &str| self.names.is_own(name);
+        let mut visit = |e: &Expr| find_globals(e, self.code, &is_own, &mut found);
         unit.body.iter().for_each(|s| super::modes::each_expr(s, &mut |e, _| visit(e)));
         for (name, at) in found {
-            if self.names.is_own(&name) {
-                self.fail(format!("{name} is not declared"), at);
-            }
+            self.fail(format!("{name} is not declared"), at);
         }
     }
 
@@ -369,13 +368,7 @@ impl Walk<'_> {
                 let right = self.expr(&parts[1], state.clone());
                 state.extend(right);
             }
-            _ => {
-                let mut children = vec![];
-                e.children(&mut |c| children.push(c));
-                for c in children {
-                    state = self.expr(c, state);
-                }
-            }
+            _ => e.children(&mut |c| state = self.expr(c, std::mem::take(&mut state))),
         }
         state
     }
@@ -423,20 +416,16 @@ impl Walk<'_> {
 
     fn check(&mut self, sym: Sym, state: &State, at: u32) {
         // A captured variable's slot may be given up while the variable lives on.
-        if self.tree.vars[sym].unit != self.id || self.tree.vars[sym].captured {
+        let var = &self.tree.vars[sym];
+        if state.is_empty() || var.unit != self.id || var.captured {
             return;
         }
-        let read = self.name(sym).to_owned();
+        let read = var.name.as_str();
+        let stale = state.iter().any(|&slot| self.names.beside(self.name(slot)) == Some(read));
         // Of several variables with one name it is not known which one the slot belongs to.
-        if self.count.get(&(self.id, read.as_str())) != Some(&1) {
-            return;
-        }
-        let stale = state
-            .iter()
-            .copied()
-            .find(|&slot| self.names.beside(self.name(slot)) == Some(read.as_str()));
-        if stale.is_some() {
-            self.fail(format!("{read} is read after its slot was emptied"), at);
+        if stale && self.count.get(&(self.id, read)) == Some(&1) {
+            let problem = format!("{read} is read after its slot was emptied");
+            self.fail(problem, at);
         }
     }
 }
@@ -449,10 +438,20 @@ fn join(end: Option<State>, broken: State) -> Option<State> {
     }
 }
 
-fn find_globals(e: &Expr, code: &str, into: &mut Vec<(String, u32)>) {
+/// Names of the compiler's that nothing declares.
+fn find_globals<'c>(
+    e: &Expr,
+    code: &'c str,
+    is_own: &dyn Fn(&str) -> bool,
+    into: &mut Vec<(&'c str, u32)>,
+) {
+    let mut found = |name: &'c str| {
+        if is_own(name) {
+            into.push((name, e.span.start));
+        }
+    };
     if matches!(e.kind, Kind::Global) {
-        let name = code.get(e.span.start as usize..e.span.end as usize).unwrap_or("");
-        into.push((name.to_owned(), e.span.start));
+        found(code.get(e.span.start as usize..e.span.end as usize).unwrap_or(""));
     }
     if let Kind::Assign(a) = &e.kind
         && matches!(a.target, Target::Global)
@@ -460,7 +459,7 @@ fn find_globals(e: &Expr, code: &str, into: &mut Vec<(String, u32)>) {
         let rest = code.get(e.span.start as usize..).unwrap_or("");
         let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
         let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
-        into.push((rest[..end].to_owned(), e.span.start));
+        found(&rest[..end]);
     }
-    e.children(&mut |c| find_globals(c, code, into));
+    e.children(&mut |c| find_globals(c, code, is_own, into));
 }
