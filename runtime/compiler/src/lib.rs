@@ -231,7 +231,7 @@ fn own(
     specifier: &str,
     source: &str,
     options: &Options,
-) -> Result<Option<(text::Derived, Vec<FunctionText>)>, CompileError> {
+) -> Result<Option<own::Owned>, CompileError> {
     let source_type = own_type(options);
     if options.ownership == Ownership::Off && source_type != options.source_type {
         return Ok(None);

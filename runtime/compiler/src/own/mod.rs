@@ -28,6 +28,9 @@ use crate::{FunctionText, Ownership, SourceType, functions};
 /// The module that user modules import the runtime half from.
 pub const RUNTIME_MODULE: &str = "ext:mlrun/ownership.js";
 
+/// What the pass made: its text, and the functions that it changed.
+pub(crate) type Owned = (Derived, Vec<FunctionText>);
+
 /// Runs the pass. `None`: the program needs no change.
 ///
 /// # Errors
@@ -38,7 +41,7 @@ pub(crate) fn run<'a>(
     semantic: &'a Semantic<'a>,
     source_type: SourceType,
     ownership: Ownership,
-) -> Result<Option<(Derived, Vec<FunctionText>)>, (String, u32)> {
+) -> Result<Option<Owned>, (String, u32)> {
     let module = matches!(source_type, SourceType::Module | SourceType::Jsx);
     if forges(source, program) {
         return Ok(None);

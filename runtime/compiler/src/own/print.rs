@@ -297,7 +297,7 @@ fn say(note: &Note, names: &BTreeSet<String>) -> String {
     match note {
         Note::Event(What::Drop) if names.len() == 1 => format!("{list} ends"),
         Note::Event(What::Drop) => format!("{list} end"),
-        Note::Event(What::Donate) => "its memory may be used again".to_owned(),
+        Note::Event(What::Donate) => "memory may be used again".to_owned(),
         Note::Event(What::Give) => format!("{list} {are} handed on"),
         Note::Event(What::Using) => format!("{list} {are} held"),
         Note::Event(What::Share) => format!("{list} {are} the collector's from here"),
