@@ -250,7 +250,7 @@ function reportViolation(text) {
 function capture() {
   const holder = {};
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 10;
+  Error.stackTraceLimit = 16;
   Error.captureStackTrace(holder);
   Error.stackTraceLimit = limit;
   return holder;

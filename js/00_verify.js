@@ -21,7 +21,7 @@ const Trace = Error;
 function capture() {
   const holder = {};
   const limit = Trace.stackTraceLimit;
-  Trace.stackTraceLimit = 8;
+  Trace.stackTraceLimit = 16;
   captureStackTrace(holder);
   Trace.stackTraceLimit = limit;
   return holder;

@@ -26,7 +26,14 @@
   const cleared = new Set();
   globalThis.setTimeout = (f, _, ...args) => {
     const id = ++timers;
-    $host.later(() => cleared.has(id) || f(...args));
+    $host.later(() => {
+      try {
+        if (!cleared.has(id)) f(...args);
+      } catch (e) {
+        // The test that waits for it is not known, and those behind it shall still run.
+        print(`failed in a timer: ${String(e?.message ?? e).split("\n")[0]}`);
+      }
+    });
     return id;
   };
   globalThis.clearTimeout = (id) => cleared.add(id);

@@ -1,6 +1,7 @@
 //! The own test suites of packages, plain, compiled by the ownership pass, and with every object
 //! counted and watched. `NPM_SUITES` names a folder with checkouts of them, and what they depend on in
-//! `node_modules`; without it the run is ignored, visibly. `NPM_FILTER` selects files whose path holds it.
+//! `node_modules`; without it the run is ignored, visibly. `NPM_FILTER` selects files whose path holds it;
+//! with `NPM_SHOW` the output of each is shown.
 //!
 //! Invariant: what a suite prints compiled is what it prints plain, and no released object is used.
 //! Deliberately not here: how a program runs (the library), the frameworks of tests (`shims`).
@@ -14,8 +15,9 @@ use mlrun_compiler::SourceType;
 use mlrun_conformance::{Ended, Engine, Job, Kind, Mode, compile, initialize, read, repository};
 
 /// Packages, and the files or folders that hold their tests.
-const PACKAGES: [(&str, &str); 6] = [
+const PACKAGES: [(&str, &str); 7] = [
     ("acorn", "test/run.js"),
+    ("bignumber.js", "test/test.js"),
     ("d3-array", "test"),
     ("decimal.js", "test/test.js"),
     ("immutable-js", "__tests__"),
@@ -97,6 +99,9 @@ fn check(
             ended.output.push(format!("failed: {}: {}", thrown.phase, thrown.text));
         }
         if mode == Mode::Plain {
+            if std::env::var_os("NPM_SHOW").is_some() {
+                println!("{shown}\n  {}", ended.output.join("\n  "));
+            }
             counts.passed += ended.output.iter().filter(|l| l.starts_with("passed ")).count();
             counts.failed_plain += ended.output.iter().filter(|l| l.starts_with("failed")).count();
             plain = ended;
