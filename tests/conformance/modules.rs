@@ -211,10 +211,6 @@ fn wrapper(path: &Path, text: &str) -> String {
         })
         .filter(|n| !n.is_empty() && *n != "default")
         .collect();
-    if path.extension().is_some_and(|e| e == "json") {
-        // Bundlers let packages import the version out of their package.json.
-        names = vec!["version"];
-    }
     names.sort_unstable();
     names.dedup();
     let path = path.to_string_lossy();

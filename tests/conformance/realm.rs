@@ -13,7 +13,7 @@ use mlrun_compiler::SourceType;
 use crate::{Code, Ended, Mode, Thrown, compile, host, modules, read, repository};
 
 /// Longer than any program takes on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 pub(crate) const OWNERSHIP: &str = "00_ownership.js";
 const VERIFY: &str = "00_verify.js";
 

@@ -10,7 +10,7 @@
   globalThis.console = { log: line, info: line, warn: line, error: line, group: line, groupEnd() {}, table() {} };
   let pending = "";
   globalThis.process = {
-    argv: ["", ""], env: {}, platform: "linux", version: "v20", versions: { node: "20" }, cwd: () => "/", on() {},
+    argv: ["", ""], env: {}, platform: "linux", version: "v20", versions: { node: "20" }, cwd: () => "/", hrtime: () => [0, 0], on() {},
     exit(code) { line(`exit ${code}`); },
     nextTick: (f, ...args) => $host.later(() => f(...args)),
     stdout: {

@@ -15,14 +15,12 @@ use mlrun_compiler::SourceType;
 use mlrun_conformance::{Ended, Engine, Job, Kind, Mode, compile, initialize, read, repository};
 
 /// Packages, and the files or folders that hold their tests.
-const PACKAGES: [(&str, &str); 7] = [
+const PACKAGES: [(&str, &str); 5] = [
     ("acorn", "test/run.js"),
     ("bignumber.js", "test/test.js"),
     ("d3-array", "test"),
     ("decimal.js", "test/test.js"),
-    ("immutable-js", "__tests__"),
     ("lodash", "test/test.js"),
-    ("ramda", "test"),
 ];
 
 fn main() -> ExitCode {
@@ -142,17 +140,7 @@ fn collect(path: &Path, into: &mut Vec<PathBuf>) {
     for entry in entries.flatten() {
         let path = entry.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let helpers = [
-            "shared",
-            "helpers",
-            "utils",
-            "__snapshots__",
-            "asset",
-            "ts-utils.ts",
-            "utils.js",
-            "asserts.js",
-            "OneTimeNumber.js",
-        ];
+        let helpers = ["shared", "helpers", "utils", "asset", "utils.js", "asserts.js"];
         let is_test = name.ends_with(".js") || name.ends_with(".ts");
         if !helpers.contains(&name.as_str()) && (path.is_dir() || is_test) {
             collect(&path, into);
@@ -199,7 +187,7 @@ fn file(path: &Path) -> Option<PathBuf> {
         .and_then(|t| serde_json::from_str(&t).ok())
         .unwrap_or_default();
     let named = ["module", "main"].iter().filter_map(|key| package[*key].as_str());
-    let usual = ["src/index.js", "src/Immutable.js", "index.js", "index.ts"];
+    let usual = ["src/index.js", "index.js", "index.ts"];
     let found = named.chain(usual).map(|n| path.join(n)).find(|p| p.is_file());
     found?.canonicalize().ok()
 }
