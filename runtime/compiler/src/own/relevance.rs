@@ -6,7 +6,7 @@
 //! Invariant: only speed and leaks depend on a choice made here, since functions that are left
 //! alone count as uncompiled. When in doubt, strong. Not here: what compiling means.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::hints::{HINTS, PLAIN_GLOBALS};
 use super::modes::{Position, each_declarator, each_expr};
@@ -77,6 +77,12 @@ struct Search<'t> {
     vars: Vec<bool>,
     /// Functions that variables may hold.
     holds: Vec<Vec<UnitId>>,
+    /// Methods by name.
+    methods: HashMap<&'t str, Vec<UnitId>>,
+    /// Classes by the variable that names them.
+    named: HashMap<Sym, usize>,
+    /// Parts of each class, and whether they were raised as those of a strong one.
+    parts: Vec<(Vec<UnitId>, Option<bool>)>,
     /// Names of strong methods.
     names: HashSet<&'t str>,
     /// Names of methods in a file that takes nothing from outside: they mean its own.
@@ -105,7 +111,20 @@ impl<'t> Search<'t> {
         };
         let alone = !tree.vars.iter().any(from_outside);
         let defined = tree.methods.iter().filter(|_| alone);
+        let mut methods: HashMap<&str, Vec<UnitId>> = HashMap::new();
+        for (name, unit) in &tree.methods {
+            methods.entry(name.trim_start_matches('#')).or_default().push(*unit);
+        }
+        let class_of: Vec<_> = tree.units.iter().map(innermost).collect();
+        let mut parts = vec![(vec![], None); tree.classes.len()];
+        for (unit, class) in class_of.iter().enumerate() {
+            class.iter().for_each(|&class| parts[class].0.push(unit));
+        }
+        let names = tree.classes.iter().enumerate().rev();
         Self {
+            methods,
+            named: names.filter_map(|(class, info)| Some((info.name?, class))).collect(),
+            parts,
             source,
             tree,
             defined: defined.map(|(name, _)| name.trim_start_matches('#')).collect(),
@@ -113,7 +132,7 @@ impl<'t> Search<'t> {
             vars: tree.vars.iter().map(from_outside).collect(),
             holds: functions.iter().map(|f| f.iter().copied().collect()).collect(),
             names: HashSet::new(),
-            class_of: tree.units.iter().map(innermost).collect(),
+            class_of,
             touched: vec![false; tree.classes.len()],
             classes: vec![false; tree.classes.len()],
             changed: true,
@@ -366,26 +385,27 @@ impl<'t> Search<'t> {
         let tree = self.tree;
         let info = &tree.classes[class];
         let whole = self.classes[class] && !info.base;
-        let parent = info.parent.and_then(|p| tree.classes.iter().position(|c| c.name == Some(p)));
+        if self.parts[class].1.replace(whole) == Some(whole) {
+            return;
+        }
+        let parent = info.parent.and_then(|p| self.named.get(&p).copied());
         // Its parent's constructor gets what `super` is called with.
         if let Some(parent) = parent.filter(|&p| !self.touched[p]) {
             self.touch(parent);
         }
-        for id in 0..tree.units.len() {
-            if self.class_of[id] == Some(class) {
-                let span = tree.units[id].span;
-                let text = self.source.get(span.start as usize..span.end as usize);
-                let private = text.is_some_and(|t| t.contains('#'));
-                let iterates = text.is_some_and(|t| t.contains("return this"));
-                if whole
-                    || private
-                    || iterates
-                    || info.implicit.contains(&id)
-                    || info.fields.contains(&id)
-                    || info.constructor == Some(id)
-                {
-                    self.raise(id, Level::Weak);
-                }
+        for id in self.parts[class].0.clone() {
+            let span = tree.units[id].span;
+            let text = self.source.get(span.start as usize..span.end as usize);
+            let private = text.is_some_and(|t| t.contains('#'));
+            let iterates = text.is_some_and(|t| t.contains("return this"));
+            if whole
+                || private
+                || iterates
+                || info.implicit.contains(&id)
+                || info.fields.contains(&id)
+                || info.constructor == Some(id)
+            {
+                self.raise(id, Level::Weak);
             }
         }
     }
@@ -433,15 +453,16 @@ impl<'t> Search<'t> {
                 for f in self.holds[*sym].clone() {
                     self.raise(f, Level::Weak);
                 }
-                let class = self.tree.classes.iter().position(|c| c.name == Some(*sym));
-                class.into_iter().for_each(|c| self.touch(c));
+                if let Some(&class) = self.named.get(sym) {
+                    self.touch(class);
+                }
             }
             Kind::Member(m) if args || m.is_super || passes(&m.object) => {
                 let Some(name) = m.name.as_deref() else { return };
-                let tree = self.tree;
-                let same = |n: &str| n.trim_start_matches('#') == name.trim_start_matches('#');
-                for (_, unit) in tree.methods.iter().filter(|(n, _)| same(n)) {
-                    self.raise(*unit, Level::Weak);
+                for unit in
+                    self.methods.get(name.trim_start_matches('#')).cloned().unwrap_or_default()
+                {
+                    self.raise(unit, Level::Weak);
                 }
             }
             _ => {}

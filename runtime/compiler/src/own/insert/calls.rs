@@ -518,7 +518,7 @@ impl<'t> Inserter<'t> {
         let class = self.tree.classes.iter().find(|c| c.constructor == Some(id));
         let Some(sym) = class.and_then(|c| c.name) else { return false };
         let name = &self.var(sym).name;
-        let shadowed = self.tree.vars.iter().any(|v| v.unit == id && v.name == *name);
+        let shadowed = self.index.vars[id].iter().any(|&v| self.var(v).name == *name);
         if shadowed || call.args.is_empty() || call.args.iter().any(|a| a.spread) {
             return false;
         }

@@ -16,9 +16,11 @@ impl<'t> Inserter<'t> {
         awaits: bool,
     ) -> Vec<String> {
         // An object of the file may have an iterator that makes tensors.
-        let iterator = self.source.contains("Symbol.iterator")
-            && matches!(right.kind, Kind::Read(_) | Kind::Call(_));
-        let plain = right.is_plain(&self.tree.vars) && !iterator;
+        let iterator = || {
+            matches!(right.kind, Kind::Read(_) | Kind::Call(_))
+                && self.source.contains("Symbol.iterator")
+        };
+        let plain = right.is_plain(&self.tree.vars) && !iterator();
         let driver = (!plain).then(|| self.driver());
         let holds = match target {
             Target::Pattern(Pattern { shape: Some(shape), .. }) => Some(format!("[{shape}]")),

@@ -53,6 +53,7 @@ pub(crate) fn insert(
     let mut log = vec![];
     let mut seq = 0;
     let index = Index::new(tree);
+    let private = private_counts(source, tree);
     for (id, unit) in tree.units.iter().enumerate() {
         if unit.left_alone.is_some() {
             continue;
@@ -84,7 +85,7 @@ pub(crate) fn insert(
             ticket: None,
             driving: false,
             drives: false,
-            counts_private: counts_private(source, tree, unit),
+            counts_private: outermost(tree, unit).is_some_and(|class| private[class]),
             callee: None,
             overridden: vec![],
             drivers: vec![],
@@ -106,15 +107,27 @@ pub(crate) fn insert(
     (edits, log)
 }
 
-/// Every function that can name a private field which `unit` can name is compiled.
-fn counts_private(source: &str, tree: &Tree, unit: &Unit) -> bool {
-    let around = tree.classes.iter().map(|c| c.inner).filter(|c| c.holds(unit.span));
-    let Some(outermost) = around.max_by_key(|c| c.len()) else { return false };
+/// The outermost class around a unit.
+fn outermost(tree: &Tree, unit: &Unit) -> Option<usize> {
+    let classes = tree.classes.iter().enumerate();
+    let around = classes.filter(|(_, c)| c.inner.holds(unit.span));
+    around.max_by_key(|(_, c)| c.inner.len()).map(|(class, _)| class)
+}
+
+/// By outermost class: every function that can name a private field of those inside is compiled.
+fn private_counts(source: &str, tree: &Tree) -> Vec<bool> {
+    let mut counts = vec![true; tree.classes.len()];
     let names = |s: Span| {
         source.get(s.start as usize..s.end as usize).is_none_or(|text| text.contains('#'))
     };
-    let inside = |u: &&Unit| u.left_alone.is_some() && outermost.holds(u.span);
-    !tree.units.iter().filter(inside).any(|u| u.kind == UnitKind::Field || names(u.span))
+    for unit in tree.units.iter().filter(|u| u.left_alone.is_some()) {
+        if let Some(class) = outermost(tree, unit)
+            && (unit.kind == UnitKind::Field || names(unit.span))
+        {
+            counts[class] = false;
+        }
+    }
+    counts
 }
 
 /// Marks classes whose instances are counted, and gives base classes a constructor that says so.
