@@ -20,7 +20,8 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn boxed(&mut self, s: &'a Statement<'a>) -> Box<Stmt> {
-        self.in_list = false;
+        // Braces can be put around an expression, and then something behind it.
+        self.in_list = matches!(s, Statement::ExpressionStatement(_));
         Box::new(self.statement(s))
     }
 

@@ -246,7 +246,8 @@ impl<'t> Inserter<'t> {
         }
         let flush = self.statement(s);
         let drop = self.own("drop");
-        let drops: String = flush.iter().map(|s| format!("{s} = {drop}({s});")).collect();
+        let mut drops = std::mem::take(&mut self.binds);
+        drops.extend(flush.iter().map(|s| format!("{s} = {drop}({s});")));
         if first.is_empty() && drops.is_empty() {
             return;
         }
