@@ -87,7 +87,6 @@ function filling(array, v) {
   mine.finish = (result) => {
     if (!finish(result)) return false;
     let all = !Stamp.isFlying(array);
-    // Of a list that was spread, more than one was an operand.
     children(array, (child) => {
       all &&= child === v;
     });
@@ -340,6 +339,20 @@ function askedMore(f, last, text, receiver, a) {
     spread(a);
     return holding(f, last);
   }
+  return apply(fetched, undefined, arguments);
+}
+
+/** `askOn` for a call with a spread operand, of which only the list is at hand: what the list holds goes into
+ * the array, or to a callee that nothing is known of. */
+export function askSpread(f, last, text, receiver, a) {
+  return follows(f) ? last : apply(askedSpread, undefined, arguments);
+}
+
+function askedSpread(f, last, text, receiver, a) {
+  builtin = undefined;
+  if (wrappers.has(a)) return last;
+  const puts = f === A.push || f === A.unshift || f === A.splice;
+  if (puts && isArray(receiver) && effected(f, receiver, arguments, false)) return last;
   return apply(fetched, undefined, arguments);
 }
 

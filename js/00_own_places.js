@@ -138,9 +138,13 @@ export function swap(v, old) {
   return v;
 }
 
+const isIndex = (key) => typeof key === "number" && key >>> 0 === key && key < 2 ** 32 - 1;
+
 /** Just before `o[key] = v`: takes a count of `v`, gives up that of the old value. */
 export function store(o, key, v) {
   if (typeof o !== "object" || o === null || !counted(o) || !Stamp.has(o)) return share(v);
+  // Its conversion is code of the program, and comes with the store.
+  if (typeof key === "function") key = {};
   // Nothing to give up, nothing to take, and no code to run: what is counted has data properties.
   if (!Stamp.holds(o) && typeof v !== "function" && !counted(v) && typeof key !== "object" && hasOwn(o, key)) {
     return v;
@@ -156,7 +160,7 @@ export function store(o, key, v) {
       share(o);
       return share(v);
     }
-    if (typeof key !== "number" && isArray(o)) Stamp.makeOdd(o);
+    if (isArray(o) && !isIndex(key)) Stamp.makeOdd(o);
     taken(o, v);
     return v;
   }
@@ -250,7 +254,7 @@ export function spread(v, text) {
 /** Not certain to have no iterator. */
 function mayIterate(v) {
   const found = v === undefined || v === null ? undefined : quietly(Object(v), Symbol.iterator);
-  return found === CODE || typeof found === "function";
+  return found === CODE || found === LIBRARY || typeof found === "function";
 }
 
 /** A pattern takes `v` apart, which `text` names; `key`: what it reads first. */
@@ -295,9 +299,12 @@ const LIBRARY = {};
 function quietly(o, key) {
   for (; o !== null; o = getPrototypeOf(o)) {
     if (o !== A && o !== ObjectPrototype && counts.isProxy?.(o) !== false) return CODE;
-    if (o === counts.prototype && hasOwn(o, key)) return LIBRARY;
     const property = getOwnPropertyDescriptor(o, key);
-    if (property !== undefined) return hasOwn(property, "value") ? property.value : CODE;
+    if (property === undefined) continue;
+    const found = hasOwn(property, "value") ? property.value : property.get;
+    // Not what a program has put beside the library's own.
+    if (o === counts.prototype && counts.operations.has(found)) return LIBRARY;
+    return hasOwn(property, "value") ? found : CODE;
   }
   return undefined;
 }
@@ -305,7 +312,9 @@ function quietly(o, key) {
 /** `...xs` in a call: a list that holds the elements as long as the call needs them. */
 export function list(v) {
   if (!counted(v)) return v;
-  return spread(v) === v && !Stamp.isShared(v) ? lit([...v]) : v;
+  spread(v);
+  // A tensor, which iterates over fresh handles, or what is shared by now.
+  return isContainer(v) && counted(v) ? lit([...v]) : v;
 }
 
 /** `{ ...v }`: what is counted has data properties only, so that copying them shows it to nobody. */

@@ -354,8 +354,19 @@ export function askGenMore(f, last) {
   return steps(f) ? last : apply(askMore, undefined, arguments);
 }
 
+/** A loop whose head takes apart what each step gives. */
 export function fnGen(f, text, receiver) {
   return steps(f) || walks(f, receiver) ? f : fnOn(f, text, receiver);
+}
+
+/** A loop whose head may keep the pair that a step of `entries()` gives. */
+export function fnEach(f, text, receiver) {
+  return steps(f) || (f !== A.entries && walks(f, receiver)) ? f : fnOn(f, text, receiver);
+}
+
+/** No loop: an iterator of the array may outlast what runs before it is empty. */
+export function fnSteps(f, text, receiver) {
+  return steps(f) ? f : fnOn(f, text, receiver);
 }
 
 const walkers = new SafeSet([A.values, A.keys, A.entries]);

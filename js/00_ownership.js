@@ -10,8 +10,8 @@ export {
   apart, arg, birth, copy, dflt, early, field, first, fresh, gone, list, made, open, parent, parts, shareAll, spread, store, swap, tested,
 } from "ext:mlrun_tensor/00_own_places.js";
 export {
-  askGen, askGenFetched, askGenMore, askGenOn, claim, collect, done, drive, enter, fnGen, ownGen, pass, resume, resumed, ticket, ticketFor,
+  askGen, askGenFetched, askGenMore, askGenOn, claim, collect, done, drive, enter, fnEach, fnGen, fnSteps, ownGen, pass, resume, resumed, ticket, ticketFor,
   token, yielded,
 } from "ext:mlrun_tensor/00_own_steps.js";
-export { askLast, askMore, askOn, askSeen, askSeenMore, called, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
+export { askLast, askMore, askOn, askSeen, askSeenMore, askSpread, called, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
 export { ask, askFetched, call, fn, ignore, own, tail, view } from "ext:mlrun_tensor/00_own_calls.js";

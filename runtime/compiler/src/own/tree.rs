@@ -419,6 +419,8 @@ pub(crate) struct Pattern {
     pub first: (Option<String>, u32),
     /// What V8 calls the value that is taken apart.
     pub text: String,
+    /// It takes an array apart.
+    pub array: bool,
     /// What it binds can be retained by the next key or right after it.
     pub retained: bool,
 }

@@ -164,6 +164,7 @@ impl<'a> Builder<'a> {
                     _ => VarKind::Other,
                 };
                 for declarator in &d.declarations {
+                    pattern.array = matches!(declarator.id, BindingPattern::ArrayPattern(_));
                     self.describe(&declarator.id, &mut pattern);
                     self.binding(&declarator.id, kind, &mut pattern);
                     if let Some(init) = &declarator.init {

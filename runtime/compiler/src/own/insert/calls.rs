@@ -73,7 +73,7 @@ impl<'t> Inserter<'t> {
         let driving = std::mem::take(&mut self.driving);
         let outer = std::mem::replace(&mut self.drives, driving);
         let unstable = self.unstable.clone();
-        if driving {
+        if driving.is_some() {
             // The loop holds them, whatever happens to the variables.
             let vars = self.tree.vars.iter().enumerate();
             self.unstable.extend(vars.filter(|(_, v)| v.assigned > 0).map(|(sym, _)| sym));
@@ -99,7 +99,7 @@ impl<'t> Inserter<'t> {
         self.tickets.pop();
         self.drives = outer;
         self.unstable = unstable;
-        self.finish_call(n, e, function.clone(), result, mark, driving);
+        self.finish_call(n, e, function.clone(), result, mark, driving.is_some());
         self.callee = function;
     }
 
@@ -209,20 +209,16 @@ impl<'t> Inserter<'t> {
         let n = self.next();
         let mut check = !named.is_empty();
         let mut unnamed = false;
+        let spread = call.args.iter().any(|a| a.spread);
         let mut last_slot = None;
         for (i, a) in call.args.iter().enumerate() {
             // A callback in front of an initial value, or of its `this`, is replaced.
             let walks = i == 0 && count == 2 && call.walks_array() && ask.name.ends_with("More");
             let n = if walks { self.next() } else { 0 };
-            // Nothing runs between the steps of what `Array.from(f())` copies.
-            let copied = count == 1 && call.text == "Array.from" && direct_call(&a.value).is_some();
-            let operand = if a.spread || copied {
-                self.spread_argument(&a.value)
-            } else {
-                self.held(&a.value)
-            };
+            let operand =
+                if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
             check |= operand.check;
-            unnamed |= a.spread || i + 1 < count && !operand.check;
+            unnamed |= i + 1 < count && !operand.check;
             last_slot = operand.slot;
             if walks && !a.spread {
                 let (called, raw) = (self.own("called"), self.raw());
@@ -245,6 +241,10 @@ impl<'t> Inserter<'t> {
             });
             let (name, ends) = match ends {
                 // It writes from one operand to the next, so all of them must be seen.
+                0 if spread && ask.name.starts_with("askGen") => ("askGenFetched", None),
+                0 if spread && ask.text.is_some() && ask.name != "askFetched" => {
+                    ("askSpread", None)
+                }
                 0 if unnamed && call.text == "Object.assign" => ("askFetched", None),
                 0 => (ask.name, None),
                 _ => ("askLast", Some(ends.to_string())),
@@ -291,7 +291,7 @@ impl<'t> Inserter<'t> {
         let n = self.next();
         let list = self.temp();
         if copy == "list" && direct_call(e).is_some() {
-            let function = self.steps(e);
+            let function = self.steps(e, "fnSteps");
             let pre = format!("{} = {}(", list.name, self.own("collect"));
             self.wrap(n, e.span, &pre, &format!(", {function})"));
         } else {
@@ -359,7 +359,7 @@ impl<'t> Inserter<'t> {
     /// `f(a, b)` with a name for `f` that means the same before and after.
     pub(super) fn named_call(&mut self, call: &'t Call, name: &str) -> String {
         let known = matches!(call.callee.kind, Kind::Read(sym) if self.function_of(sym).is_some());
-        let ask = match (known, self.drives) {
+        let ask = match (known, self.drives.is_some()) {
             (true, _) => "",
             (false, true) => "askGen",
             (false, false) => "ask",
@@ -395,7 +395,8 @@ impl<'t> Inserter<'t> {
         let function = self.raw();
         let m = self.next();
         let mark = self.mark();
-        let ending = !self.drives && member.name.as_deref().is_some_and(|n| ENDING.contains(&n));
+        let ending =
+            self.drives.is_none() && member.name.as_deref().is_some_and(|n| ENDING.contains(&n));
         let operand = if member.is_super {
             Operand { text: Some("this".into()), ..Operand::default() }
         } else {
@@ -421,7 +422,7 @@ impl<'t> Inserter<'t> {
         if call.args.is_empty() {
             let ends = ending && self.ends(operand.slot.as_ref(), mark) == 1;
             let fetched = self.own(match operand.check && claims {
-                _ if self.drives => "fnGen",
+                _ if let Some(steps) = self.drives => steps,
                 true if ends => "fnLast",
                 true => "fnOn",
                 false => "fn",
@@ -436,14 +437,14 @@ impl<'t> Inserter<'t> {
             // Library methods that are known by what they do need their result to pass by.
             let (known, more) = (check && claims, call.args.len() > 1);
             let ask = match (known, check) {
-                (true, _) if self.drives && !builtin => {
+                (true, _) if self.drives.is_some() && !builtin => {
                     if more {
                         "askGenMore"
                     } else {
                         "askGenOn"
                     }
                 }
-                (false, _) if self.drives && !builtin => "askGenFetched",
+                (false, _) if self.drives.is_some() && !builtin => "askGenFetched",
                 (true, _) if more => "askMore",
                 (true, _) => "askOn",
                 (false, true) if more => "askSeenMore",
@@ -501,7 +502,7 @@ impl<'t> Inserter<'t> {
             self.edits.replace(call.open, call.open + 1, text);
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         } else {
-            let ask = if self.drives { "askGenFetched" } else { "askFetched" };
+            let ask = if self.drives.is_some() { "askGenFetched" } else { "askFetched" };
             let ask = Ask { name: ask, text: Some(text), last: None };
             self.arguments(call, &function, &ask, named, true);
             let fetch = format!("{}({function} = ", self.own("call"));

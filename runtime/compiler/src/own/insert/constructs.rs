@@ -1,7 +1,7 @@
 //! `new C(a)`: operands are asked about, and the instance's first count is claimed.
 
 use super::calls::Ask;
-use super::{Inserter, Mark, Result_, quote};
+use super::{Inserter, Mark, Result_, guarded, quote};
 use crate::own::tree::*;
 
 impl<'t> Inserter<'t> {
@@ -17,7 +17,7 @@ impl<'t> Inserter<'t> {
             call.args.iter().for_each(|a| self.value(&a.value));
             return;
         }
-        self.driving = false;
+        self.driving = None;
         self.tickets.push(None);
         let stable = matches!(call.callee.kind, Kind::Read(sym) if self.var(sym).is_stable());
         let inner = self.next();
@@ -26,7 +26,8 @@ impl<'t> Inserter<'t> {
             _ => {
                 let raw = self.raw();
                 self.value(&call.callee);
-                self.wrap(inner, call.callee.span, &format!("({raw} = "), ")");
+                let (pre, post) = guarded(&call.callee);
+                self.wrap(inner, call.callee.span, &format!("({raw} = {pre}"), &format!("{post})"));
                 raw
             }
         };

@@ -27,8 +27,11 @@ impl<'t> Inserter<'t> {
             Target::Pattern(Pattern { keys, .. }) if keys.len() > 1 => Some("true".to_owned()),
             _ => None,
         };
+        // A head that keeps the pair that a step of `entries()` gives holds what nobody counts.
+        let pairs = matches!(target, Target::Pattern(pattern) if pattern.array);
+        let question = if pairs { "fnGen" } else { "fnEach" };
         let pending = self.top(right, |i, e| match &driver {
-            Some(driver) => i.driven(e, driver, awaits, holds.as_deref()),
+            Some(driver) => i.driven(e, driver, awaits, holds.as_deref(), question),
             None => i.value(e),
         });
         self.free.retain(|&n| !pending.contains(&self.names.temp(n)));
@@ -57,24 +60,33 @@ impl<'t> Inserter<'t> {
 
     /// What a loop runs over, held until the loop ends. A generator that is called right here
     /// borrows its operands as long. `holds`: elements are held until a pattern has taken them apart.
-    pub(super) fn driven(&mut self, e: &'t Expr, driver: &str, awaits: bool, holds: Option<&str>) {
+    /// `question`: what is asked about a callee without operands.
+    pub(super) fn driven(
+        &mut self,
+        e: &'t Expr,
+        driver: &str,
+        awaits: bool,
+        holds: Option<&str>,
+        question: &'static str,
+    ) {
         let n = self.next();
-        let function = self.steps(e);
+        let function = self.steps(e, question);
         let pre = format!("{driver} = {}(", self.own("drive"));
         let holds = holds.map(|h| format!(", {h}")).unwrap_or_default();
         self.wrap(n, e.span, &pre, &format!(", {function}, {awaits}{holds})"));
     }
 
     /// Emits what is stepped through; gives the name of the function that made it right here.
-    pub(super) fn steps(&mut self, e: &'t Expr) -> String {
+    /// `question`: what is asked about a callee without operands.
+    pub(super) fn steps(&mut self, e: &'t Expr, question: &'static str) -> String {
         self.callee = None;
-        self.driving = direct_call(e).is_some();
+        self.driving = direct_call(e).is_some().then_some(question);
         let _ = match &e.kind {
             Kind::Read(sym) if self.is_slot(*sym) => self.held_in_temp(e),
             _ if direct_call(e).is_some() => self.held_in_temp(e),
             _ => self.held(e),
         };
-        self.driving = false;
+        self.driving = None;
         self.callee.take().unwrap_or_else(|| "void 0".to_owned())
     }
 

@@ -83,8 +83,8 @@ pub(crate) fn insert(
             binds: String::new(),
             tickets: vec![],
             ticket: None,
-            driving: false,
-            drives: false,
+            driving: None,
+            drives: None,
             counts_private: outermost(tree, unit).is_some_and(|class| private[class]),
             callee: None,
             overridden: vec![],
@@ -214,10 +214,10 @@ struct Inserter<'t> {
     tickets: Vec<Option<String>>,
     /// The token for the next call.
     ticket: Option<String>,
-    /// The next call makes what a loop runs over.
-    driving: bool,
+    /// The next call makes what a loop runs over: what is asked about a callee without operands.
+    driving: Option<&'static str>,
     /// The present call makes what a loop runs over.
-    drives: bool,
+    drives: Option<&'static str>,
     /// Private fields are seen by code that counts only.
     counts_private: bool,
     /// The function that the last call called.
