@@ -2,11 +2,6 @@
 //! leave nothing that the first three did not: tensors by the line that made them, bytes and pools of
 //! the process, threads.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test, no part of the runtime: it reads files of its own and of the kernel"
-)]
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -105,6 +100,6 @@ fn hunt() {
 #[test]
 fn the_hunt_notices_a_line_that_leaks() {
     let lines = |n: u32| vec![format!("{n} of 8 bytes at a.js:1:2")];
-    assert_eq!(new_lines(&[lines(1)], &[lines(1)]), [String::new(); 0]);
+    assert!(new_lines(&[lines(1)], &[lines(1)]).is_empty());
     assert_eq!(new_lines(&[lines(1)], &[lines(2)]), lines(2));
 }
