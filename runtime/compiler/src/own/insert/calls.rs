@@ -240,11 +240,11 @@ impl<'t> Inserter<'t> {
                 self.ends(receiver.as_ref(), *mark) + 2 * self.ends(last_slot.as_ref(), *mark)
             });
             let (name, ends) = match ends {
-                // It writes from one operand to the next, so all of them must be seen.
                 0 if spread && ask.name.starts_with("askGen") => ("askGenFetched", None),
                 0 if spread && ask.text.is_some() && ask.name != "askFetched" => {
                     ("askSpread", None)
                 }
+                // It writes from one operand to the next, so all of them must be seen.
                 0 if unnamed && call.text == "Object.assign" => ("askFetched", None),
                 0 => (ask.name, None),
                 _ => ("askLast", Some(ends.to_string())),
