@@ -164,11 +164,11 @@ addOperations({
   atan2(other) {
     return binary(43, "atan2", this, other);
   },
-  /** The larger one; NaN wins; a tie splits the gradient. */
+  /** The larger one; NaN wins and lets the gradient to both; a tie splits it. */
   maximum(other) {
     return binary(44, "maximum", this, other);
   },
-  /** The smaller one; NaN wins; a tie splits the gradient. */
+  /** The smaller one; NaN wins and lets the gradient to both; a tie splits it. */
   minimum(other) {
     return binary(45, "minimum", this, other);
   },

@@ -128,13 +128,23 @@ addMethods({
     if (typeof weight !== "number") throw new TypeError(`lerp: weight must be a number or a tensor, got ${describe(weight)}`);
     return call("lerp", [this, end], [weight]);
   },
-  /** Values below min become min, above max become max; either may be left out. */
+  /**
+   * Values below min become min, above max become max; either may be left out. At the bound the
+   * gradient is, as PyTorch's, 0 for a number, a half for one tensor, and whole for two.
+   */
   clamp(min, max) {
     const below = bound("min", min), above = bound("max", max);
     if (!below && !above) throw new TypeError("clamp: expected min, max or both");
+    const byTensors = isTensor(min) && isTensor(max);
     let t = this;
-    if (below) t = isTensor(min) ? call("clampBelowTensor", [t, min], []) : call("clampBelow", [t], [min]);
-    if (above) t = isTensor(max) ? call("clampAboveTensor", [t, max], []) : call("clampAbove", [t], [max]);
+    if (below) {
+      if (!isTensor(min)) t = call("clampBelow", [t], [min]);
+      else t = call(byTensors ? "clampBelowTensor" : "clampBelowOne", [t, min], []);
+    }
+    if (above) {
+      if (!isTensor(max)) t = call("clampAbove", [t], [max]);
+      else t = call(byTensors ? "clampAboveTensor" : "clampAboveOne", [t, max], []);
+    }
     return t;
   },
 });

@@ -146,7 +146,10 @@ declare module "mlrun" {
     /** Exponentials that add up to 1 along `dim`. */
     softmax(dim: number): Tensor;
     logSoftmax(dim: number): Tensor;
-    /** Values below `min` become it, values above `max` too; one of them may be left out. */
+    /**
+     * Values below `min` become it, values above `max` too; one of them may be left out. At the
+     * bound the gradient is, as PyTorch's, 0 for a number, a half for one tensor, whole for two.
+     */
     clamp(min?: number | Tensor | null, max?: number | Tensor | null): Tensor;
     lerp(end: Tensor, weight: number | Tensor): Tensor;
     where(condition: Tensor, other: Operand): Tensor;

@@ -28,6 +28,7 @@ attempt("mul_ x", () => gradient((y, x) => y.mul_(x)));
 attempt("mul_ itself", () => gradient((y) => y.mul_(y)));
 attempt("div_ x", () => gradient((y, x) => y.div_(x)));
 attempt("div_ itself", () => gradient((y) => y.div_(y)));
+attempt("div_ x, then add_", () => gradient((y, x) => y.div_(x).add_(1)));
 attempt("twice", () => gradient((y, x) => y.mul_(x).mul_(x)));
 attempt("zero_", () => gradient((y) => y.zero_()));
 attempt("fill_", () => gradient((y) => y.fill_(2)));

@@ -52,8 +52,8 @@ unary {
     Elu, elu, "elu", float, |x, p| T::select(x.gt(T::lit(0.0)), x, T::lit(p[0]) * x.expm1()); reads (x); |g, x, y, p| T::select(x.gt(T::lit(0.0)), g, g * T::lit(p[0]) * x.exp()); [alpha] "x above 0, else alpha * (exp(x) - 1).";
     LeakyRelu, leaky_relu, "leakyRelu", float, |x, p| T::select(x.gt(T::lit(0.0)), x, x * T::lit(p[0])); reads (x); |g, x, y, p| T::select(x.gt(T::lit(0.0)), g, g * T::lit(p[0])); [slope] "x above 0, else slope * x.";
     SmoothAbs, smooth_abs, "smoothAbs", float, |x, p| T::select(T::lit(p[0]).gt(x.abs()), x * x * T::lit(0.5 / p[0]), x.abs() - T::lit(0.5 * p[0])); reads (x); |g, x, y, p| T::select(T::lit(p[0]).gt(x.abs()), g * x * T::lit(1.0 / p[0]), g * x.sign()); [beta] "x^2 / (2 beta) where |x| is below beta, else |x| - beta / 2 (Girshick 2015).";
-    ClampMin, clamp_min, "clampMin", weak, |x, p| x.max(T::lit(p[0])); reads (x); |g, x, y, p| T::select(x.ge(T::lit(p[0])), g, T::lit(0.0)); [min] "max(x, min); the gradient passes at the bound.";
-    ClampMax, clamp_max, "clampMax", weak, |x, p| x.min(T::lit(p[0])); reads (x); |g, x, y, p| T::select(T::lit(p[0]).ge(x), g, T::lit(0.0)); [max] "min(x, max); the gradient passes at the bound.";
+    ClampMin, clamp_min, "clampMin", weak, |x, p| x.max(T::lit(p[0])); reads (x); |g, x, y, p| T::select(x.gt(T::lit(p[0])), g, T::lit(0.0)); [min] "max(x, min); the gradient is 0 at the bound.";
+    ClampMax, clamp_max, "clampMax", weak, |x, p| x.min(T::lit(p[0])); reads (x); |g, x, y, p| T::select(T::lit(p[0]).gt(x), g, T::lit(0.0)); [max] "min(x, max); the gradient is 0 at the bound.";
 }
 binary {
     Add, add, "add", num, |a, b, p| a + b; |g, a, b, y, p| g; |g, a, b, y, p| g; reads () (); [] "Sum.";
@@ -62,8 +62,8 @@ binary {
     Div, div, "div", float, |a, b, p| a / b; |g, a, b, y, p| g / b; |g, a, b, y, p| -g * y / b; reads (b) (b y); [] "Quotient; integers give float32.";
     Pow, pow, "pow", num, |a, b, p| a.pow(b); |g, a, b, y, p| T::select(b.eq(T::lit(0.0)), T::lit(0.0), g * b * a.pow(b - T::lit(1.0))); |g, a, b, y, p| T::select(a.eq(T::lit(0.0)), T::select(b.ge(T::lit(0.0)), T::lit(0.0), g * y * a.log()), g * y * a.log()); reads (a b) (a b y); [] "a to the power b.";
     Atan2, atan2, "atan2", float, |a, b, p| a.atan2(b); |g, a, b, y, p| g * b / (a * a + b * b); |g, a, b, y, p| -g * a / (a * a + b * b); reads (a b) (a b); [] "Angle of the point (b, a), in radians.";
-    Maximum, maximum, "maximum", num, |a, b, p| a.max(b); |g, a, b, y, p| T::select(a.eq(b), g * T::lit(0.5), T::select(a.gt(b), g, T::lit(0.0))); |g, a, b, y, p| T::select(a.eq(b), g * T::lit(0.5), T::select(b.gt(a), g, T::lit(0.0))); reads (a b) (a b); [] "The larger one; NaN wins; a tie splits the gradient.";
-    Minimum, minimum, "minimum", num, |a, b, p| a.min(b); |g, a, b, y, p| T::select(a.eq(b), g * T::lit(0.5), T::select(b.gt(a), g, T::lit(0.0))); |g, a, b, y, p| T::select(a.eq(b), g * T::lit(0.5), T::select(a.gt(b), g, T::lit(0.0))); reads (a b) (a b); [] "The smaller one; NaN wins; a tie splits the gradient.";
+    Maximum, maximum, "maximum", num, |a, b, p| a.max(b); |g, a, b, y, p| T::select(a.eq(b), g * T::lit(0.5), T::select(b.gt(a), T::lit(0.0), g)); |g, a, b, y, p| T::select(a.eq(b), g * T::lit(0.5), T::select(a.gt(b), T::lit(0.0), g)); reads (a b) (a b); [] "The larger one; NaN wins and lets the gradient to both; a tie splits it.";
+    Minimum, minimum, "minimum", num, |a, b, p| a.min(b); |g, a, b, y, p| T::select(a.eq(b), g * T::lit(0.5), T::select(a.gt(b), T::lit(0.0), g)); |g, a, b, y, p| T::select(a.eq(b), g * T::lit(0.5), T::select(b.gt(a), T::lit(0.0), g)); reads (a b) (a b); [] "The smaller one; NaN wins and lets the gradient to both; a tie splits it.";
     Remainder, remainder, "remainder", num, |a, b, p| a.remainder(b); |g, a, b, y, p| g; |g, a, b, y, p| -g * (a / b).floor(); reads () (a b); [] "Python's %: the sign of the divisor.";
     FloorDivide, floor_divide, "floorDivide", num, |a, b, p| a.floor_div(b); |g, a, b, y, p| T::lit(0.0); |g, a, b, y, p| T::lit(0.0); reads () (); [] "Python's //: the quotient rounded down.";
     Lerp, lerp, "lerp", float, |a, b, p| a + T::lit(p[0]) * (b - a); |g, a, b, y, p| g * T::lit(1.0 - p[0]); |g, a, b, y, p| g * T::lit(p[0]); reads () (); [weight] "a + weight * (b - a).";

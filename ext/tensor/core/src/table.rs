@@ -328,6 +328,8 @@ pub const ALIASES: &[(&str, &str, Op)] = &[
     ("min", "min", Op::MinDim),
     ("clampBelow", "clamp", Op::ClampMin),
     ("clampAbove", "clamp", Op::ClampMax),
+    ("clampBelowOne", "clamp", Op::Maximum),
+    ("clampAboveOne", "clamp", Op::Minimum),
     ("clampBelowTensor", "clamp", Op::ClampMinTensor),
     ("clampAboveTensor", "clamp", Op::ClampMaxTensor),
     ("lerpTensor", "lerp", Op::LerpTensor),

@@ -8,7 +8,7 @@ use crate::attr::{Attr, Attrs};
 use crate::backend::{Input, KernelId, View};
 use crate::error::{Error, Result};
 use crate::layout::show;
-use crate::table::{Kind, Op, Outputs, Rule, input};
+use crate::table::{Kind, OUT, Op, Outputs, Rule, input};
 use crate::tape;
 use crate::tensor::Tensor;
 use smallvec::smallvec;
@@ -58,6 +58,11 @@ impl Engine {
                 }
             }
             let args = replaced(args, &converted);
+            if read & OUT != 0 {
+                // The derivative reads the result, which must outlive a later change of `dst`.
+                let result = self.call1(op, &args, attrs).map_err(|e| e.of_op(name))?;
+                return self.copy_into(dst, &result);
+            }
             self.refuse_integers(op, dtype, &args, &shape)?;
             let outputs: Outputs = smallvec![dst.clone()];
             self.run_broadcast(KernelId::Forward(op), dtype, &args, &outputs, attrs)?;
