@@ -63,6 +63,7 @@ impl Account {
     }
 
     /// Bytes of all storages.
+    #[inline]
     pub fn live(&self) -> u64 {
         // One thread may have freed what another took: only the sum means something.
         self.live_own.load(Relaxed).wrapping_add(self.live_other.load(Relaxed)).max(0) as u64
@@ -90,10 +91,12 @@ impl Account {
         self.sample_at.store(0, Relaxed);
     }
     /// Bytes of blocks that wait for reuse.
+    #[inline]
     pub fn pooled(&self) -> u64 {
         self.pooled_own.load(Relaxed).wrapping_add(self.pooled_other.load(Relaxed)).max(0) as u64
     }
     /// Live bytes above which a request is refused; `u64::MAX`: none.
+    #[inline]
     pub fn limit(&self) -> u64 {
         self.limit.load(Relaxed)
     }

@@ -31,10 +31,13 @@ impl FaultHook {
     }
 
     /// True where this allocation must fail.
+    #[inline]
     pub fn check(&self) -> bool {
-        if self.countdown.load(Relaxed) == OFF {
-            return false;
-        }
+        self.countdown.load(Relaxed) != OFF && self.count_down()
+    }
+
+    #[cold]
+    fn count_down(&self) -> bool {
         let left = self.countdown.fetch_sub(1, Relaxed);
         left == 0 || (left < 0 && self.forever.load(Relaxed))
     }

@@ -113,6 +113,7 @@ impl std::fmt::Debug for Shared {
 
 /// Class and capacity for a request: multiples of 64 bytes up to 256, then four steps per power
 /// of two, so that at most a fifth of a large block is unused.
+#[inline]
 const fn class_of(bytes: usize) -> (usize, usize) {
     let bytes = if bytes == 0 { 1 } else { bytes };
     if bytes <= 256 {

@@ -6,6 +6,7 @@
 use super::{Arg, Engine, common_dtype, common_shape, replaced};
 use crate::attr::{Attr, Attrs};
 use crate::backend::{Input, KernelId, View};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::layout::show;
 use crate::table::{Kind, OUT, Op, Outputs, Rule, input};
@@ -97,6 +98,29 @@ impl Engine {
             tape::record_in_place(self, op, &args, &attrs, dst);
         }
         Ok(())
+    }
+
+    /// Zeros of `shape` and, by `op` (`indexAdd` or `scatterAdd`), `source` added where `index` says
+    /// along `dim`: the derivative of what reads elements from there.
+    pub(crate) fn added_to_zeros(
+        &self,
+        op: Op,
+        shape: &[usize],
+        index: &Tensor,
+        source: &Tensor,
+        dim: i64,
+    ) -> Result<Tensor> {
+        let zeros = self.full(shape, 0.0, source.dtype)?;
+        let attrs: Attrs = smallvec![Attr::Int(dim)];
+        if self.grad_enabled() {
+            let args = [Arg::Tensor(&zeros), Arg::Tensor(index), Arg::Tensor(source)];
+            return self.call1(op, &args, &attrs);
+        }
+        // Nobody else has the zeros yet: a sum in other bytes would double the memory.
+        let index = self.as_dtype(index, DType::I64)?;
+        let inputs = [&zeros, &index, source].map(super::input);
+        self.run(KernelId::Forward(op), zeros.dtype, &inputs, std::slice::from_ref(&zeros), &attrs)?;
+        Ok(zeros)
     }
 
     /// The values of `t` in other bytes, with its way back to the tape.

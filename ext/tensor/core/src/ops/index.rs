@@ -55,10 +55,9 @@ pub const INDEX_SELECT: OpDef = OpDef::new(
 .doc("Rows of a dimension in the order of an index.")
 .vjp(
     |cx| {
-        let zeros = cx.engine.full(&cx.meta(0)?.shape, 0.0, cx.meta(0)?.dtype)?;
+        let (shape, dim) = (&cx.meta(0)?.shape, cx.attrs.int(0)?);
         let (i, g) = (cx.input(1)?, cx.grad()?);
-        let args = [Arg::Tensor(&zeros), Arg::Tensor(&i), Arg::Tensor(&g)];
-        Ok(smallvec![Some(cx.engine.call1(Op::IndexAdd, &args, cx.attrs)?), None])
+        Ok(smallvec![Some(cx.engine.added_to_zeros(Op::IndexAdd, shape, &i, &g, dim)?), None])
     },
     &[input(1), 0],
 )
@@ -171,10 +170,9 @@ pub const GATHER: OpDef = OpDef::new(
 .doc("Elements along a dimension at the positions of an index.")
 .vjp(
     |cx| {
-        let zeros = cx.engine.full(&cx.meta(0)?.shape, 0.0, cx.meta(0)?.dtype)?;
+        let (shape, dim) = (&cx.meta(0)?.shape, cx.attrs.int(0)?);
         let (i, g) = (cx.input(1)?, cx.grad()?);
-        let args = [Arg::Tensor(&zeros), Arg::Tensor(&i), Arg::Tensor(&g)];
-        Ok(smallvec![Some(cx.engine.call1(Op::ScatterAdd, &args, cx.attrs)?), None])
+        Ok(smallvec![Some(cx.engine.added_to_zeros(Op::ScatterAdd, shape, &i, &g, dim)?), None])
     },
     &[input(1), 0],
 )

@@ -46,12 +46,9 @@ fn with_positions(x: Meta, shape: Dims) -> Plan {
 /// The gradient goes to the places that the elements came from.
 fn moved_vjp(cx: &VjpCx) -> Result<Grads> {
     let e = cx.engine;
-    let g = cx.grad()?;
-    let at = cx.output(1)?;
-    let zeros = e.full(&cx.meta(0)?.shape, 0.0, g.dtype)?;
-    let args = [Arg::Tensor(&zeros), Arg::Tensor(&at), Arg::Tensor(&g)];
+    let (g, at, shape) = (cx.grad()?, cx.output(1)?, &cx.meta(0)?.shape);
     let dim = cx.attrs.int(cx.op.def().attrs.iter().position(|a| a.name == "dim").unwrap_or(0))?;
-    Ok(smallvec![Some(e.call1(Op::ScatterAdd, &args, &smallvec![Attr::Int(dim)])?)])
+    Ok(smallvec![Some(e.added_to_zeros(Op::ScatterAdd, shape, &at, &g, dim)?)])
 }
 
 pub const ARGSORT: OpDef = OpDef::new(

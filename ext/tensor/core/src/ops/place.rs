@@ -59,9 +59,7 @@ fn embedding_vjp(cx: &VjpCx) -> Result<Grads> {
         let keep = e.reshape(&e.bin_scalar_int(Op::Ne, &flat, row)?, &[i.numel(), 1])?;
         g = crate::ops::norm::masked(e, &keep, &g, 0.0)?;
     }
-    let zeros = e.full(&meta.shape, 0.0, meta.dtype)?;
-    let args = [Arg::Tensor(&zeros), Arg::Tensor(&flat), Arg::Tensor(&g)];
-    Ok(smallvec![None, Some(e.call1(Op::IndexAdd, &args, &smallvec![Attr::Int(0)])?)])
+    Ok(smallvec![None, Some(e.added_to_zeros(Op::IndexAdd, &meta.shape, &flat, &g, 0)?)])
 }
 
 /// Kernel: element i is kept and divided by `1 - p` where the uniform number at `counter + i`

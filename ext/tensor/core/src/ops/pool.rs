@@ -127,10 +127,8 @@ fn max_vjp(cx: &VjpCx) -> Result<Grads> {
     let shape = cx.meta(0)?.shape.clone();
     let (g, at) = (cx.grad()?, cx.output(1)?);
     let flat = |t: &Tensor| e.reshape(t, &[shape[0], t.numel() / shape[0].max(1)]);
-    let zeros = e.full(&[shape[0], shape[1] * shape[2]], 0.0, g.dtype)?;
-    let (at, g) = (flat(&at)?, flat(&g)?);
-    let args = [Arg::Tensor(&zeros), Arg::Tensor(&at), Arg::Tensor(&g)];
-    let sum = e.call1(Op::ScatterAdd, &args, &smallvec![Attr::Int(1)])?;
+    let planes = [shape[0], shape[1] * shape[2]];
+    let sum = e.added_to_zeros(Op::ScatterAdd, &planes, &flat(&at)?, &flat(&g)?, 1)?;
     Ok(smallvec![Some(e.reshape(&sum, &shape)?)])
 }
 

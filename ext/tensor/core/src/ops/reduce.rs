@@ -241,9 +241,7 @@ fn picked_vjp(cx: &VjpCx) -> Result<Grads> {
     let kept = reduced_shape(&shape, &flags, true);
     let g = e.reshape(&cx.grad()?, &kept)?;
     let at = e.reshape(&cx.output(1)?, &kept)?;
-    let zeros = e.full(&shape, 0.0, g.dtype)?;
-    let args = [Arg::Tensor(&zeros), Arg::Tensor(&at), Arg::Tensor(&g)];
-    Ok(smallvec![Some(e.call1(Op::ScatterAdd, &args, &smallvec![Attr::Int(dim[0])])?)])
+    Ok(smallvec![Some(e.added_to_zeros(Op::ScatterAdd, &shape, &at, &g, dim[0])?)])
 }
 
 /// Kernel: output 0 the largest elements along the dim, output 1 where they are.
