@@ -1,15 +1,10 @@
-// Comforts of a training script: progress lines, a summary of a model, turns of the event loop.
+// Comforts of a training script: progress lines, a summary of a model.
 
 import { describe, isTensor, options } from "ext:mlrun_tensor/00_handle.js";
 import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { zeros } from "ext:mlrun_tensor/00_make.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 import { Module } from "ext:mlrun_tensor/02_module.js";
-
-/** Waits until timers, I/O and other tasks of the event loop have had their turn. */
-export function nextTurn() {
-  return new Promise((resolve) => globalThis.setTimeout(resolve, 0));
-}
 
 // ---- Progress.
 

@@ -1,4 +1,5 @@
-// What the yields call that the compiler inserts on request (runtime/compiler/src/yields.rs).
+// Turns of the event loop: what the yields call that the compiler inserts on request
+// (runtime/compiler/src/yields.rs), and the same by hand.
 //
 // Invariant: a turn is due 8 ms after the last one; then whatever waits in the event loop (timers,
 // I/O, promise continuations, finalizers, V8's own tasks) runs once.
@@ -19,4 +20,9 @@ export function turn() {
       if (goesOn) resolve();
     });
   });
+}
+
+/** Waits until timers, I/O and other tasks of the event loop have had their turn. */
+export function nextTurn() {
+  return turn();
 }

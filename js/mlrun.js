@@ -23,8 +23,8 @@ export { concat, stack, where } from "ext:mlrun_tensor/00_shape.js";
 export { autograd, checkpoint, enableGrad, grad, noGrad, valueAndGrad } from "ext:mlrun_tensor/01_autograd.js";
 export { gc, heapSnapshot, memoryStats, resetPeakMemory, setMemoryLimit } from "ext:mlrun_tensor/06_memory.js";
 export { Checkpoints } from "ext:mlrun_tensor/07_checkpoints.js";
-import "ext:mlrun_tensor/08_turns.js";
-export { nextTurn, progress, summary } from "ext:mlrun_tensor/07_training.js";
+export { nextTurn } from "ext:mlrun_tensor/08_turns.js";
+export { progress, summary } from "ext:mlrun_tensor/07_training.js";
 
 export const nn = nnModule;
 export const optim = optimModule;

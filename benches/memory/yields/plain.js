@@ -1,4 +1,0 @@
-const { steps, step } = bench;
-bench.begin();
-for (let i = 0; i < steps; i++) step();
-bench.end();
