@@ -12,7 +12,8 @@ const toText = Function.prototype.toString;
 const uncurried = (f) => Function.prototype.call.bind(f);
 const endsWith = uncurried(String.prototype.endsWith);
 const lastIndexOf = uncurried(String.prototype.lastIndexOf);
-const slice = uncurried(String.prototype.slice);
+export const slice = uncurried(String.prototype.slice);
+export const startsWith = uncurried(String.prototype.startsWith);
 const { parse } = JSON;
 export const includes = uncurried(Array.prototype.includes);
 

@@ -4,8 +4,8 @@
 // another place is shared. Deliberately not here: array methods (00_own_arrays.js).
 
 import {
-  A, FORWARDS, ObjectPrototype, SafeWeakMap, answerFor, compiled, getOwnPropertyDescriptor, getPrototypeOf,
-  hasOwn, includes, isArray, isExtensible, ownKeys, value,
+  A, FORWARDS, ObjectPrototype, SafeWeakMap, answerFor, apply, compiled, getOwnPropertyDescriptor, getPrototypeOf,
+  hasOwn, includes, isArray, isExtensible, ownKeys, slice, startsWith, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
   Stamp, claimed, counted, counts, hold, hooks, isContainer, lit, register, release, retain, share, took,
@@ -22,13 +22,23 @@ export function birth(f, text) {
 
 function isConstructor(f) {
   if (typeof f !== "function") return false;
-  if (compiled(f) && getOwnPropertyDescriptor(f, "prototype")?.writable === false) return true;
+  return (compiled(f) && getOwnPropertyDescriptor(f, "prototype")?.writable === false) || constructs(f);
+}
+
+/** Asks the engine, without running any code. */
+function constructs(f) {
   try {
     new (new Proxy(f, { construct: () => ({}) }))();
     return true;
   } catch {
     return false;
   }
+}
+
+/** What a class extends: V8 prints functions as they are emitted. */
+export function heir(v) {
+  if (typeof v !== "function" || constructs(v)) return v;
+  throw new TypeError(`Class extends value ${apply(Function.prototype.toString, v, [])} is not a constructor or null`);
 }
 
 export const first = (v) => v;
@@ -244,22 +254,48 @@ function testedBy(c) {
 }
 
 /** A value that is iterated: only the original array iterator keeps to itself what it sees. `text`:
- * what an error says that names the program's expression. */
+ * what an error says that names the program's expression, see `fails`. */
 export function spread(v, text) {
-  if (text !== undefined && !isArray(v) && !mayIterate(v)) throw new TypeError(text);
+  if (text !== undefined) iterable(v, text);
   if (!counted(v)) return v;
   return iterated(v) ? v : share(v);
 }
 
-/** Not certain to have no iterator. */
-function mayIterate(v) {
-  const found = v === undefined || v === null ? undefined : quietly(Object(v), Symbol.iterator);
+/** Fails as V8 does, in the program's words, where `v` cannot be iterated. */
+export function iterable(v, text) {
+  if (!isArray(v) && !has(v, Symbol.iterator)) fails(v, text);
+}
+
+/** The same for a loop that awaits. */
+export function awaitable(v, text) {
+  if (v === undefined || v === null) throw new TypeError(`Cannot read properties of ${v} (reading 'Symbol(Symbol.asyncIterator)')`);
+  if (!isArray(v) && !has(v, Symbol.asyncIterator) && !has(v, Symbol.iterator)) throw new TypeError(text);
+}
+
+/** It is not certain that `v` has no method `key`. */
+function has(v, key) {
+  const found = v === undefined || v === null ? undefined : quietly(Object(v), key);
   return found === CODE || found === LIBRARY || typeof found === "function";
 }
 
-/** A pattern takes `v` apart, which `text` names; `key`: what it reads first. */
+/** `text` is what V8 says; empty where it has only the value to speak of, and of the last operand of a
+ * call the expression behind three dots. */
+function fails(v, text) {
+  if (text === "") throw new TypeError(`${described(v)} is not iterable (cannot read property Symbol(Symbol.iterator))`);
+  if (!startsWith(text, "...")) throw new TypeError(text);
+  if (v !== undefined && v !== null) throw new TypeError("Spread syntax requires ...iterable[Symbol.iterator] to be a function");
+  throw new TypeError(`${slice(text, 3)} is not iterable (cannot read property ${v})`);
+}
+
+function described(v) {
+  if (typeof v === "string") return `string "${v}"`;
+  return v === null || typeof v === "boolean" || typeof v === "number" ? `${typeof v} ${v}` : typeof v;
+}
+
+/** A pattern takes `v` apart, which `text` names if V8 does; `key`: what it reads first. */
 export function apart(v, text, key) {
   if (v !== undefined && v !== null) return v;
+  if (text === "") throw new TypeError(`Cannot read properties of ${v} (reading '${key}')`);
   const what = key === undefined ? `'${text}'` : `property '${key}' of '${text}'`;
   throw new TypeError(`Cannot destructure ${what} as it is ${v}.`);
 }
@@ -310,7 +346,8 @@ function quietly(o, key) {
 }
 
 /** `...xs` in a call: a list that holds the elements as long as the call needs them. */
-export function list(v) {
+export function list(v, text) {
+  if (text !== undefined) iterable(v, text);
   if (!counted(v)) return v;
   spread(v);
   // A tensor, which iterates over fresh handles, or what is shared by now.

@@ -12,7 +12,7 @@ import {
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { askMore, askOn, fnOn } from "ext:mlrun_tensor/00_own_arrays.js";
 import { ask, askFetched, own } from "ext:mlrun_tensor/00_own_calls.js";
-import { arrayNext, iterated, iteratorPrototype, list, readsQuietly, spread } from "ext:mlrun_tensor/00_own_places.js";
+import { arrayNext, awaitable, iterable, iterated, iteratorPrototype, list, readsQuietly, spread } from "ext:mlrun_tensor/00_own_places.js";
 
 // A token carries the count of what an asynchronous function completes with to the `await` that
 // made it just before the call. Nothing runs between the two, so it cannot go astray.
@@ -207,8 +207,10 @@ class Walker {
 Object.setPrototypeOf(Walker.prototype, null);
 
 /** What a loop runs over; `f` made it just now. `holds`: elements must live until the loop's pattern
- * has taken them apart; a list if there are patterns inside, see `open`. */
-export function drive(v, f, awaits, holds) {
+ * has taken them apart; a list if there are patterns inside, see `open`. `text`: what V8
+ * says if `v` cannot be iterated. */
+export function drive(v, f, awaits, holds, text) {
+  if (text !== undefined && !isArray(v)) awaits ? awaitable(v, text) : iterable(v, text);
   if (typeof v !== "object" || v === null) return v;
   if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {
     const next = untouched(v);
@@ -288,8 +290,8 @@ class Stepper {
 Object.setPrototypeOf(Stepper.prototype, null);
 
 /** What is spread, and what `f` made just now: elements that a generator yields go into a list. */
-export function collect(v, f) {
-  const d = drive(v, f, false);
+export function collect(v, f, text) {
+  const d = drive(v, f, false, undefined, text);
   if (d === v) return list(v);
   if (!Driver.is(d) && !Stepper.is(d)) return d;
   const out = setPrototypeOf([], null);

@@ -1,8 +1,8 @@
 //! Differential fuzzing of the ownership pass on the real runtime: random programs must print the
-//! same with the pass, without it and with it verified. `FUZZ_FIRST` and `FUZZ_COUNT` choose the
+//! same with the pass, without it and with it verified, and so must errors of every kind. `FUZZ_FIRST` and `FUZZ_COUNT` choose the
 //! seeds; without them a short run. Fails too if a rule of the pass was never exercised.
 //!
-//! Deliberately not here: the programs (`fuzz/generator.js`), and how one process runs many of
+//! Deliberately not here: the programs (`fuzz/generator.js`, `fuzz/messages.js`), and how one process runs many of
 //! them (`fuzz/drive.js`).
 
 use std::collections::BTreeMap;
@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     let trials = vec![
         Trial::test("fuzz/differences are found", || Ok(differences_are_found()?)),
         Trial::test("fuzz/random programs print the same", || Ok(run()?)),
+        Trial::test("fuzz/errors say the same", || Ok(messages()?)),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -33,12 +34,18 @@ fn number(name: &str, default: u64) -> Result<u64, String> {
     parsed.ok_or_else(|| format!("{name}: got {}, expected a number", text.display()))
 }
 
+/// Every error that V8 has for an expression: names, messages and places.
+fn messages() -> Result<(), String> {
+    let fuzz = Fuzz::new()?;
+    let mut problems = vec![];
+    let written = fuzz.write("messages.js", &[], 0)?;
+    let lines = fuzz.compare(&written, 0, &mut problems)?;
+    println!("{} programs, {lines} lines", written.count);
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
 fn run() -> Result<(), String> {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let fuzz = Fuzz {
-        mlrun: discover::binary(tests.parent().ok_or("tests: has no parent folder")?)?,
-        scripts: tests.join("fuzz"),
-    };
+    let fuzz = Fuzz::new()?;
     let (first, count) = (number("FUZZ_FIRST", 1)?, number("FUZZ_COUNT", SHORT)?);
     let mut rules = BTreeMap::<String, u64>::new();
     let (mut lines, mut problems) = (0, vec![]);
@@ -59,6 +66,12 @@ struct Fuzz {
 }
 
 impl Fuzz {
+    fn new() -> Result<Self, String> {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = tests.parent().ok_or("tests: has no parent folder")?;
+        Ok(Self { mlrun: discover::binary(root)?, scripts: tests.join("fuzz") })
+    }
+
     /// What a script prints, with how it ended.
     fn output(&self, mode: &[&str], script: &str, args: &[&str]) -> Result<Vec<String>, String> {
         let mut command = Command::new(&self.mlrun);
@@ -72,17 +85,10 @@ impl Fuzz {
         Ok(lines)
     }
 
-    /// Runs programs; the number of lines that they print.
-    fn batch(
-        &self,
-        from: u64,
-        n: u64,
-        rules: &mut BTreeMap<String, u64>,
-        problems: &mut Vec<String>,
-    ) -> Result<usize, String> {
+    /// Programs that a script makes, in a folder, from number `from` on.
+    fn write(&self, script: &str, args: &[&str], from: u64) -> Result<Written, String> {
         let folder = TempDir::new().map_err(|e| e.to_string())?;
-        let (first, count) = (from.to_string(), n.to_string());
-        let programs = self.output(&[], "write.js", &[&first, &count])?;
+        let programs = self.output(&[], script, args)?;
         let text = |line: &String| serde_json::from_str(line).map_err(|e| format!("{e}: {line}"));
         let [programs @ .., last, _] = &programs[..] else { return Err("no programs".into()) };
         for (seed, line) in (from..).zip(programs) {
@@ -90,17 +96,24 @@ impl Fuzz {
             let path = folder.path().join(format!("p{seed}.js"));
             std::fs::write(path, program).map_err(|e| e.to_string())?;
         }
-        let exercised: BTreeMap<String, u64> =
-            serde_json::from_str(last).map_err(|e| format!("{e}: {last}"))?;
-        for (rule, times) in exercised {
-            *rules.entry(rule).or_default() += times;
-        }
-        let folder = folder.path().to_string_lossy();
+        let rules = serde_json::from_str(last).map_err(|e| format!("{e}: {last}"))?;
+        Ok(Written { folder, count: programs.len() as u64, rules })
+    }
+
+    /// Runs programs in every mode; the number of lines that they print.
+    fn compare(
+        &self,
+        written: &Written,
+        from: u64,
+        problems: &mut Vec<String>,
+    ) -> Result<usize, String> {
+        let folder = written.folder.path().to_string_lossy();
+        let (first, count) = (from.to_string(), written.count.to_string());
         let args = [&*folder, &first, &count];
         let expected = self.output(MODES[0], "drive.js", &args)?;
-        let ran = expected.iter().filter(|l| l.starts_with("program ")).count();
-        if ran as u64 != n {
-            return Err(format!("{ran} of {n} programs ran: {}", expected.join("\n")));
+        let ran = expected.iter().filter(|l| l.starts_with("program ")).count() as u64;
+        if ran != written.count {
+            return Err(format!("{ran} of {count} programs ran: {}", expected.join("\n")));
         }
         for mode in &MODES[1..] {
             let got = self.output(mode, "drive.js", &args)?;
@@ -108,6 +121,28 @@ impl Fuzz {
         }
         Ok(expected.len())
     }
+
+    /// Runs random programs; the number of lines that they print.
+    fn batch(
+        &self,
+        from: u64,
+        n: u64,
+        rules: &mut BTreeMap<String, u64>,
+        problems: &mut Vec<String>,
+    ) -> Result<usize, String> {
+        let written = self.write("write.js", &[&from.to_string(), &n.to_string()], from)?;
+        for (rule, times) in &written.rules {
+            *rules.entry(rule.clone()).or_default() += times;
+        }
+        self.compare(&written, from, problems)
+    }
+}
+
+/// Programs in a folder, and how often each rule was exercised.
+struct Written {
+    folder: TempDir,
+    count: u64,
+    rules: BTreeMap<String, u64>,
 }
 
 /// The first line that differs, with the program that it is of.

@@ -110,7 +110,7 @@ impl Report {
             .map(|frame| JsStackFrame {
                 // The place of a syntax error has no function.
                 is_top_level: frame.is_top_level.or(Some(true)),
-                function_name: frame.function_name.filter(|name| !name.contains(INSERTED)),
+                function_name: frame.function_name.filter(|name| split_inserted(name).is_none()),
                 ..frame
             })
             .collect();
@@ -240,9 +240,17 @@ impl ErrorFormat for Ansi {
     }
 }
 
-/// V8 names a function that has no name after the calls around it, be it those that the ownership
-/// pass put there.
-const INSERTED: &str = "$own.";
+/// V8 names a function or class that has no name after the calls around it, be it those that the
+/// ownership pass put there, whose runtime half is `$own`, `$_own` or longer: what stands before and
+/// behind such a name and its dot.
+fn split_inserted(text: &str) -> Option<(&str, &str)> {
+    text.match_indices("own.").find_map(|(at, found)| {
+        let before = text[..at].trim_end_matches(['$', '_']);
+        let prefix = &text[before.len()..at];
+        let apart = !before.ends_with(|c: char| c.is_alphanumeric());
+        (apart && prefix.starts_with('$')).then(|| (before, &text[at + found.len()..]))
+    })
+}
 
 /// A stack as it is without the pass: functions named after its calls have no name.
 fn without_inserted_names(stack: &str) -> String {
@@ -251,17 +259,17 @@ fn without_inserted_names(stack: &str) -> String {
         else {
             return Cow::Borrowed(line);
         };
-        match at.split_once(INSERTED) {
-            None => Cow::Borrowed(line),
-            Some((before, _)) if before.ends_with(' ') => {
-                Cow::Owned(format!("{before}{}", place.trim_end_matches(')')))
+        let Some((before, inserted)) = split_inserted(at) else { return Cow::Borrowed(line) };
+        let named = inserted.split_once(" [as ").map(|(_, name)| name.trim_end_matches(']'));
+        // A method of a class without a name.
+        let method = inserted.rsplit_once('.').map(|(_, name)| name);
+        Cow::Owned(match (named, method.filter(|name| !name.starts_with('$'))) {
+            (None, Some(method)) if before == "    at " => {
+                format!("{before}Object.{method} ({place}")
             }
-            Some((before, inserted)) => {
-                let method =
-                    inserted.split_once(" [as ").map(|(_, name)| name.trim_end_matches(']'));
-                Cow::Owned(format!("{before}{} ({place}", method.unwrap_or("<anonymous>")))
-            }
-        }
+            (None, _) if before == "    at " => format!("{before}{}", place.trim_end_matches(')')),
+            (named, _) => format!("{before}{} ({place}", named.unwrap_or("<anonymous>")),
+        })
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -287,7 +295,7 @@ pub(crate) fn prepare_stack_trace<'s, 'i>(
     let stack = deno_core::error::prepare_stack_trace_callback(scope, error, sites);
     if let Ok(text) = stack.try_cast::<v8::String>() {
         let text = text.to_rust_string_lossy(scope);
-        if text.contains(INSERTED)
+        if split_inserted(&text).is_some()
             && let Some(text) = v8::String::new(scope, &without_inserted_names(&text))
         {
             return text.into();
@@ -305,4 +313,27 @@ fn is_internal_site<'s>(scope: &mut v8::PinScope<'s, '_>, site: v8::Local<'s, v8
         Some(name.to_rust_string_lossy(scope))
     })();
     name.as_deref().is_some_and(is_internal_file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_runtime_half_are_no_names() {
+        let cases = [
+            ("    at f (x.js:1:2)", "    at f (x.js:1:2)"),
+            ("    at $own.lit (x.js:1:2)", "    at x.js:1:2"),
+            ("    at $_own.lit (x.js:1:2)", "    at x.js:1:2"),
+            ("    at Array.$_$own.lit (x.js:1:2)", "    at Array.<anonymous> (x.js:1:2)"),
+            ("    at Object.$own.lit [as b] (x.js:1:2)", "    at Object.b (x.js:1:2)"),
+            ("    at $own.call.$own.first.$2_.m (x.js:1:2)", "    at Object.m (x.js:1:2)"),
+            ("    at new $own.fresh.$1_ (x.js:1:2)", "    at new <anonymous> (x.js:1:2)"),
+            ("    at my$own.f (x.js:1:2)", "    at my$own.f (x.js:1:2)"),
+            ("    at own.f (x.js:1:2)", "    at own.f (x.js:1:2)"),
+        ];
+        for (stack, want) in cases {
+            assert_eq!(without_inserted_names(stack), want);
+        }
+    }
 }

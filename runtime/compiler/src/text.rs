@@ -90,6 +90,11 @@ impl Edits {
         self.edits.push(Edit { start, end, rank: 0, text: text.into(), origin: start });
     }
 
+    /// The same; error positions inside the text point to `origin`.
+    pub fn replace_from(&mut self, start: u32, end: u32, text: impl Into<String>, origin: u32) {
+        self.edits.push(Edit { start, end, rank: 0, text: text.into(), origin });
+    }
+
     /// Inserts before the byte at `at`. Of several insertions at one place, lower ranks come
     /// first; equal ranks keep the order of the calls. A replacement that starts there has rank 0.
     pub fn insert(&mut self, at: u32, rank: i32, text: impl Into<String>, origin: u32) {

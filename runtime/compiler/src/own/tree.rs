@@ -20,8 +20,20 @@ pub(crate) struct Tree {
     pub methods: Vec<(String, UnitId)>,
     /// Private names that some class has an accessor for: a read of it would run code.
     pub private_accessors: std::collections::HashSet<String>,
+    /// What V8 says where the value that starts at an offset cannot be iterated.
+    pub iterated: std::collections::HashMap<u32, Says>,
+    /// What V8 says where the default that starts at an offset cannot be taken apart: operands of the question.
+    pub apart: std::collections::HashMap<u32, Says>,
     /// Direct eval or `with` somewhere: nothing can be known about any variable.
     pub dynamic: bool,
+}
+
+/// A message of V8: empty where it names a value, not an expression. See `spread` of the runtime half.
+#[derive(Clone, Debug)]
+pub(crate) struct Says {
+    pub text: String,
+    /// Where V8 says that it happened.
+    pub at: u32,
 }
 
 /// Where a class's elements stand, with braces.
@@ -352,6 +364,10 @@ pub(crate) struct Member {
     pub optional: bool,
     /// `.name`; private names with `#`.
     pub name: Option<String>,
+    /// Where V8 says that the read is: at the name, or at the dot behind a call.
+    pub at: u32,
+    /// Where the name stands, if that is not `at`.
+    pub behind: Option<Span>,
     /// A getter of the file has this name.
     pub getter: bool,
     pub computed: Option<Expr>,
@@ -415,8 +431,10 @@ pub(crate) struct Pattern {
     pub keys: Vec<Key>,
     /// What a pattern with patterns inside reads: operands of the question whether that runs code.
     pub shape: Option<String>,
-    /// The key that it reads first, as an expression, and where that stands.
+    /// The key that it reads first, as an expression, and where what is bound to it stands.
     pub first: (Option<String>, u32),
+    /// V8 speaks of that read, not of the pattern.
+    pub reads: bool,
     /// What V8 calls the value that is taken apart.
     pub text: String,
     /// It takes an array apart.
@@ -437,6 +455,14 @@ pub(crate) struct Key {
 }
 
 impl Pattern {
+    /// What V8 says where an object pattern cannot take its value apart, as operands of the question.
+    pub fn says(&self) -> Says {
+        let (key, at) = &self.first;
+        let text = serde_json::Value::from(if self.reads { "" } else { &self.text });
+        let key = key.iter().map(|k| format!(", {k}")).collect::<String>();
+        Says { text: format!(", {text}{key})"), at: *at }
+    }
+
     /// No expression stands in it.
     pub fn is_simple(&self) -> bool {
         self.exprs.is_empty() && self.members.is_empty()

@@ -34,6 +34,10 @@ fn is_known(e: &Expr) -> bool {
     match &e.kind {
         Kind::Member(m) => !m.is_super,
         Kind::Read(_) | Kind::Global | Kind::Call(_) | Kind::Function(_) | Kind::This => true,
+        // A reference in parentheses keeps its receiver.
+        Kind::Paren(inner) => {
+            !matches!(inner.kind, Kind::Member(_) | Kind::Chain(_) | Kind::Paren(_))
+        }
         _ => false,
     }
 }

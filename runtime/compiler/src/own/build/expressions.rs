@@ -3,7 +3,7 @@
 use oxc::ast::ast::{self, *};
 use oxc::span::GetSpan;
 
-use super::names::{callee_text, skip_to};
+use super::names::{Iterated, callee_text, ends_in_call, skip_to};
 use super::{Builder, logic, span};
 use crate::own::tree::{self, *};
 
@@ -65,6 +65,9 @@ impl<'a> Builder<'a> {
                         other => (false, other.as_expression()),
                     };
                     if let Some(value) = value {
+                        if spread {
+                            self.iterates(value, Iterated::Element);
+                        }
                         let value = self.expr(value);
                         items.push(tree::Argument { spread, value });
                     }
@@ -102,7 +105,7 @@ impl<'a> Builder<'a> {
             Expression::CallExpression(c) => self.call(c),
             Expression::NewExpression(n) => {
                 let callee = self.expr(&n.callee);
-                let args = n.arguments.iter().map(|a| self.argument(a)).collect();
+                let args = self.arguments(&n.arguments, n.span.start);
                 Kind::Construct(Box::new(Call {
                     callee,
                     optional: false,
@@ -271,6 +274,11 @@ impl<'a> Builder<'a> {
                 self.describe_target(&a.left, &mut pattern);
                 self.assignment_pattern(&a.left, &mut pattern);
                 self.settle(&mut pattern, whole);
+                self.iterates_at(
+                    &a.right,
+                    Iterated::Assigned,
+                    skip_to(self.source, a.left.span().end, b'='),
+                );
                 Target::Pattern(pattern)
             }
             other => match other.as_member_expression() {
@@ -285,6 +293,20 @@ impl<'a> Builder<'a> {
             self.tree.methods.extend(m.name.clone().map(|name| (name, *unit)));
         }
         Kind::Assign(Box::new(Assign { target, op, value }))
+    }
+
+    /// `at`: where V8 says that the call is.
+    fn arguments(&mut self, list: &'a [ast::Argument<'a>], at: u32) -> Vec<tree::Argument> {
+        for (i, a) in list.iter().enumerate() {
+            match a {
+                ast::Argument::SpreadElement(s) if i + 1 == list.len() => {
+                    self.iterates_at(&s.argument, Iterated::Last, at);
+                }
+                ast::Argument::SpreadElement(s) => self.iterates(&s.argument, Iterated::Operand),
+                _ => {}
+            }
+        }
+        list.iter().map(|a| self.argument(a)).collect()
     }
 
     pub(super) fn argument(&mut self, a: &'a ast::Argument<'a>) -> tree::Argument {
@@ -314,7 +336,8 @@ impl<'a> Builder<'a> {
         } else {
             self.referred(&c.callee)
         };
-        let args = c.arguments.iter().map(|a| self.argument(a)).collect();
+        let at = self.place_of_call(c);
+        let args = self.arguments(&c.arguments, at);
         let open = skip_to(self.source, callee_end, b'(');
         Kind::Call(Box::new(Call {
             callee,
@@ -365,7 +388,78 @@ impl<'a> Builder<'a> {
             MemberExpression::ComputedMemberExpression(m) => (None, Some(self.expr(&m.expression))),
         };
         let getter = name.as_deref().is_some_and(|n| self.getters.contains(n));
-        let member = Member { object, is_super, optional: m.optional(), name, getter, computed };
+        let at = self.place_of_member(m);
+        let behind = match m {
+            MemberExpression::StaticMemberExpression(m)
+                if at < m.property.span.start && !m.optional =>
+            {
+                Some(span(m.property.span))
+            }
+            _ => None,
+        };
+        let optional = m.optional();
+        let member = Member { object, is_super, optional, name, at, behind, getter, computed };
         Expr { span: span(m.span()), kind: Kind::Member(Box::new(member)) }
+    }
+
+    /// Notes what V8 says where `e` cannot be iterated.
+    pub(super) fn iterates(&mut self, e: &Expression<'a>, how: Iterated) {
+        let at = match e.get_inner_expression() {
+            Expression::ConditionalExpression(c)
+                if matches!(how, Iterated::Loop | Iterated::Awaited) =>
+            {
+                self.place(&c.alternate)
+            }
+            _ if how == Iterated::Declared => e.span().start,
+            e => self.place(e),
+        };
+        self.iterates_at(e, how, at);
+    }
+
+    fn iterates_at(&mut self, e: &Expression<'a>, how: Iterated, at: u32) {
+        let text = super::names::not_iterable(e, how);
+        self.tree.iterated.insert(e.span().start, Says { text, at });
+    }
+
+    /// Where V8 says that an expression is.
+    fn place(&self, e: &Expression<'a>) -> u32 {
+        match e {
+            Expression::ParenthesizedExpression(p) => self.place(&p.expression),
+            Expression::SequenceExpression(s) => {
+                s.expressions.last().map_or(s.span.start, |e| self.place(e))
+            }
+            Expression::LogicalExpression(l) => self.place(&l.right),
+            Expression::AssignmentExpression(a) => skip_to(self.source, a.left.span().end, b'='),
+            Expression::CallExpression(c) => self.place_of_call(c),
+            Expression::ChainExpression(c) => match &c.expression {
+                ChainElement::CallExpression(c) => self.place_of_call(c),
+                other => {
+                    other.as_member_expression().map_or(c.span.start, |m| self.place_of_member(m))
+                }
+            },
+            other => {
+                other.as_member_expression().map_or(e.span().start, |m| self.place_of_member(m))
+            }
+        }
+    }
+
+    fn place_of_call(&self, c: &CallExpression<'a>) -> u32 {
+        match &c.callee {
+            Expression::Identifier(id) => id.span.start,
+            Expression::StaticMemberExpression(m) => m.property.span.start,
+            callee => skip_to(self.source, callee.span().end, b'('),
+        }
+    }
+
+    fn place_of_member(&self, m: &MemberExpression<'a>) -> u32 {
+        let end = m.object().span().end;
+        match m {
+            _ if m.optional() => skip_to(self.source, end, b'?'),
+            MemberExpression::ComputedMemberExpression(_) => skip_to(self.source, end, b'['),
+            MemberExpression::StaticMemberExpression(m) if !ends_in_call(&m.object) => {
+                m.property.span.start
+            }
+            _ => skip_to(self.source, end, b'.'),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use oxc::ast::ast::*;
 use oxc::span::GetSpan;
 
-use super::names::skip_to;
+use super::names::{Iterated, skip_to};
 use super::{Builder, span};
 use crate::own::tree::*;
 
@@ -172,6 +172,7 @@ impl<'a> Builder<'a> {
             self.tree.vars[sym.index()].unit = unit;
         }
         if let Some(heritage) = &c.heritage {
+            self.iterates(&heritage.expression, Iterated::Element);
             parts.push(self.expr(&heritage.expression));
         }
         let base = c.heritage.is_none();

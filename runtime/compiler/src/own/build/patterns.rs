@@ -75,6 +75,7 @@ impl<'a> Builder<'a> {
             BindingPattern::AssignmentPattern(p) => {
                 let before = into.vars.len();
                 let early = self.early(&into.vars);
+                self.default_of(&p.left, &p.right);
                 let unit = self.default(&p.right, kind, into, early);
                 self.binding(&p.left, kind, into);
                 self.defaulted(unit, &p.left, &into.vars[before..]);
@@ -267,6 +268,7 @@ impl<'a> Builder<'a> {
     ) {
         match t {
             AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(t) => {
+                self.default_of_target(&t.binding, &t.init);
                 if !is_inert(&t.init) {
                     let init = self.expr(&t.init);
                     into.exprs.push(init);

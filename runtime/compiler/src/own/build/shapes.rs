@@ -3,13 +3,15 @@
 use oxc::ast::ast::*;
 use oxc::span::GetSpan;
 
+use super::names::callee_text;
 use super::{Builder, span};
 use crate::own::tree::{Key, Pattern, Sym};
 
 /// A pattern, or what stands in one, without its default.
 enum Part {
     Name(Option<Sym>),
-    Object(u32, Vec<Field>),
+    /// The second: where a rest stands, if that is all, or the pattern.
+    Object(Vec<Field>, u32),
     Elements(Vec<Option<Part>>),
     Other,
 }
@@ -19,6 +21,10 @@ struct Field {
     key: Key,
     computed: bool,
     part: Part,
+    /// Where what is bound to it stands.
+    at: u32,
+    /// It has a default.
+    defaulted: bool,
 }
 
 impl Part {
@@ -29,7 +35,7 @@ impl Part {
     /// A pattern stands inside.
     fn is_deep(&self) -> bool {
         match self {
-            Self::Object(_, fields) => fields.iter().any(|f| f.part.is_pattern()),
+            Self::Object(fields, _) => fields.iter().any(|f| f.part.is_pattern()),
             Self::Elements(list) => list.iter().flatten().any(Self::is_pattern),
             Self::Name(_) | Self::Other => false,
         }
@@ -42,7 +48,7 @@ impl Part {
             false => key,
         };
         let list: Vec<String> = match self {
-            Self::Object(_, fields) => {
+            Self::Object(fields, _) => {
                 fields.iter().map(|f| inner(f.key.name.clone(), &f.part)).collect()
             }
             Self::Elements(list) => {
@@ -65,6 +71,28 @@ impl<'a> Builder<'a> {
         tell(self.target_part(t), into);
     }
 
+    /// Notes what V8 says where the default of a pattern inside cannot be taken apart.
+    pub(super) fn default_of(&mut self, left: &BindingPattern<'a>, value: &Expression<'a>) {
+        let mut inside = Pattern { text: callee_text(value), ..Pattern::default() };
+        self.describe(left, &mut inside);
+        if matches!(left, BindingPattern::ObjectPattern(_)) {
+            self.tree.apart.insert(value.span().start, inside.says());
+        }
+    }
+
+    /// The same of an assignment.
+    pub(super) fn default_of_target(
+        &mut self,
+        left: &AssignmentTarget<'a>,
+        value: &Expression<'a>,
+    ) {
+        let mut inside = Pattern { text: callee_text(value), ..Pattern::default() };
+        self.describe_target(left, &mut inside);
+        if matches!(left, AssignmentTarget::ObjectAssignmentTarget(_)) {
+            self.tree.apart.insert(value.span().start, inside.says());
+        }
+    }
+
     fn binding_part(&self, b: &BindingPattern<'a>) -> Part {
         match b {
             BindingPattern::BindingIdentifier(id) => {
@@ -78,9 +106,14 @@ impl<'a> Builder<'a> {
             BindingPattern::ObjectPattern(p) => {
                 let fields = p.properties.iter().map(|property| {
                     let part = self.binding_part(&property.value);
-                    self.field(&property.key, property.shorthand, property.computed, part)
+                    let field =
+                        self.field(&property.key, property.shorthand, property.computed, part);
+                    let defaulted = matches!(property.value, BindingPattern::AssignmentPattern(_));
+                    Field { at: property.value.span().start, defaulted, ..field }
                 });
-                Part::Object(p.span.start, fields.collect())
+                let rest = p.rest.as_ref().filter(|_| p.properties.is_empty());
+                let rest = rest.map_or(p.span, |r| r.argument.span());
+                Part::Object(fields.collect(), rest.start)
             }
         }
     }
@@ -98,14 +131,22 @@ impl<'a> Builder<'a> {
                         let var = self.symbol(&p.binding);
                         let name = quoted(&p.binding.name);
                         let key = Key { at: span(p.binding.span), name, shorthand: true, var };
-                        Field { key, computed: false, part: Part::Name(var) }
+                        let (at, defaulted) = (p.binding.span.start, p.init.is_some());
+                        Field { key, computed: false, part: Part::Name(var), at, defaulted }
                     }
                     AssignmentTargetProperty::AssignmentTargetPropertyProperty(p) => {
                         let part = self.element_part(&p.binding);
-                        self.field(&p.name, false, p.computed, part)
+                        let field = self.field(&p.name, false, p.computed, part);
+                        let defaulted = matches!(
+                            p.binding,
+                            AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(_)
+                        );
+                        Field { at: p.binding.span().start, defaulted, ..field }
                     }
                 });
-                Part::Object(p.span.start, fields.collect())
+                let rest = p.rest.as_ref().filter(|_| p.properties.is_empty());
+                let rest = rest.map_or(p.span, |r| r.target.span());
+                Part::Object(fields.collect(), rest.start)
             }
             _ => Part::Other,
         }
@@ -131,7 +172,8 @@ impl<'a> Builder<'a> {
             Part::Name(var) => var,
             _ => None,
         };
-        Field { key: Key { at: span(at), name, shorthand, var }, computed, part }
+        let key = Key { at: span(at), name, shorthand, var };
+        Field { key, computed, part, at: at.start, defaulted: false }
     }
 
     fn symbol(&self, id: &IdentifierReference<'a>) -> Option<Sym> {
@@ -144,9 +186,13 @@ fn tell(part: Part, into: &mut Pattern) {
     into.iterates = matches!(part, Part::Elements(_));
     into.shape = part.is_deep().then(|| part.shape());
     let flat = into.shape.is_none();
-    if let Part::Object(start, fields) = part {
+    if let Part::Object(fields, rest) = part {
         let first = fields.first().filter(|f| !f.computed);
-        into.first = first.map_or((None, start), |f| (Some(f.key.name.clone()), f.key.at.start));
+        into.reads = first.is_some_and(|f| f.defaulted || matches!(f.part, Part::Other));
+        into.first = match first {
+            Some(f) => (Some(f.key.name.clone()), f.at),
+            None => (None, rest),
+        };
         if flat {
             into.keys = fields.into_iter().map(|f| f.key).collect();
         }

@@ -3,7 +3,7 @@
 use oxc::ast::ast::*;
 use oxc::span::GetSpan;
 
-use super::names::callee_text;
+use super::names::{Iterated, callee_text};
 use super::{Builder, span};
 use crate::own::tree::*;
 
@@ -74,6 +74,8 @@ impl<'a> Builder<'a> {
                 })
             }
             Statement::ForOfStatement(s) => {
+                let how = if s.r#await { Iterated::Awaited } else { Iterated::Loop };
+                self.iterates(&s.right, how);
                 let right = self.expr(&s.right);
                 self.looped(|b| {
                     let over = if s.r#await { Over::Awaited } else { Over::Values };
@@ -236,6 +238,7 @@ impl<'a> Builder<'a> {
                 let mut target = self.binding_target(&d.id, kind, insertable);
                 if let (Target::Pattern(pattern), Some(init)) = (&mut target, &d.init) {
                     pattern.text = callee_text(init);
+                    self.iterates(init, Iterated::Declared);
                 }
                 let init = d.init.as_ref().map(|e| self.expr(e));
                 if let (Target::Var(sym, _), Some(Kind::Function(unit)), VarKind::Const) =

@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 
 use super::{Inserter, Mark, Operand, Result_, guarded, quote};
-use crate::own::modes::direct_call;
 use crate::own::tree::*;
 
 /// The question about a callee: what asks, and what an error calls the callee. Text that comes after
@@ -84,11 +83,11 @@ impl<'t> Inserter<'t> {
         self.tickets.push(ticket);
         let function = if call.is_super && self.parent_call(call) {
             None
-        } else if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_member(p)) {
+        } else if call.is_super || matches!(&callee.kind, Kind::Paren(p) if leads_to_chain(p)) {
             self.opaque_call(call);
             None
         } else {
-            match &callee.kind {
+            match &without_parens(callee).kind {
                 Kind::Member(member) => self.method_call(e, call, member, m, claims, &result),
                 Kind::Read(sym) if named && self.is_stable_function(*sym, call) => {
                     Some(self.named_call(call, &self.var(*sym).name))
@@ -214,9 +213,12 @@ impl<'t> Inserter<'t> {
         for (i, a) in call.args.iter().enumerate() {
             // A callback in front of an initial value, or of its `this`, is replaced.
             let walks = i == 0 && count == 2 && call.walks_array() && ask.name.ends_with("More");
-            let n = if walks { self.next() } else { 0 };
+            let n = if walks || a.spread { self.next() } else { 0 };
             let operand =
                 if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
+            if a.spread && i + 1 == count && operand.text.is_none() {
+                self.checked(n, &a.value);
+            }
             check |= operand.check;
             unnamed |= i + 1 < count && !operand.check;
             last_slot = operand.slot;
@@ -275,45 +277,6 @@ impl<'t> Inserter<'t> {
             self.pending[mark.pending..].contains(s) && !self.busy[..mark.busy].contains(s)
         })
         .into()
-    }
-
-    /// `...xs`: elements are held by a list of their own.
-    pub(super) fn spread_argument(&mut self, e: &'t Expr) -> Operand {
-        self.spread_copy(e, "list")
-    }
-
-    /// A spread whose values a copy of its own holds until `pending` is flushed.
-    fn spread_copy(&mut self, e: &'t Expr, copy: &str) -> Operand {
-        if e.is_plain(&self.tree.vars) {
-            self.value(e);
-            return Operand::default();
-        }
-        let n = self.next();
-        let list = self.temp();
-        if copy == "list" && direct_call(e).is_some() {
-            let function = self.steps(e, "fnSteps");
-            let pre = format!("{} = {}(", list.name, self.own("collect"));
-            self.wrap(n, e.span, &pre, &format!(", {function})"));
-        } else {
-            let _ = self.held(e);
-            let pre = format!("{} = {}(", list.name, self.own(copy));
-            self.wrap(n, e.span, &pre, ")");
-        }
-        Operand { text: Some(list.name), check: true, slot: None }
-    }
-
-    /// `...v` in a literal. `kept`: code runs before the literal has counted what it got.
-    pub(super) fn spread_item(&mut self, e: &'t Expr, object: bool, kept: bool) {
-        match (object, kept) {
-            (_, true) => {
-                let _ = self.spread_copy(e, if object { "copy" } else { "list" });
-            }
-            (false, false) if direct_call(e).is_some() => {
-                let _ = self.spread_copy(e, "list");
-            }
-            (true, false) => self.spread_source(e, "parts", None),
-            (false, false) => self.iterated(e, None),
-        }
     }
 
     /// Slots of variables that closures among the operands capture, if those are confined only
@@ -414,6 +377,7 @@ impl<'t> Inserter<'t> {
         if let Some(key) = &member.computed {
             self.value(key);
         }
+        self.behind(member);
         let text = quote(&call.text);
         // Of these builtins more is known than of a callee that gets a counted receiver.
         let builtin = call.walks_array() || call.makes_container();
@@ -543,7 +507,7 @@ impl<'t> Inserter<'t> {
             Kind::Paren(inner) => self.opaque_callee(inner),
             _ => self.value(&call.callee),
         }
-        call.args.iter().for_each(|a| self.share(&a.value));
+        call.args.iter().for_each(|a| self.share_iterated(&a.value));
     }
 
     /// Closures among the operands of a call that nobody can be asked about.
@@ -588,10 +552,18 @@ impl<'t> Inserter<'t> {
     }
 }
 
-fn leads_to_member(e: &Expr) -> bool {
+fn leads_to_chain(e: &Expr) -> bool {
+    matches!(without_parens(e).kind, Kind::Chain(_))
+}
+
+/// `(o.m)(x)` calls with the receiver `o`.
+fn without_parens(e: &Expr) -> &Expr {
     match &e.kind {
-        Kind::Paren(inner) => leads_to_member(inner),
-        Kind::Member(_) | Kind::Chain(_) => true,
-        _ => false,
+        Kind::Paren(inner)
+            if matches!(without_parens(inner).kind, Kind::Member(_) | Kind::Chain(_)) =>
+        {
+            without_parens(inner)
+        }
+        _ => e,
     }
 }

@@ -78,6 +78,7 @@ impl<'t> Inserter<'t> {
                 let n = self.next();
                 let receiver = self.named(&m.object);
                 m.computed.iter().for_each(|key| self.value(key));
+                self.behind(m);
                 let function = self.raw();
                 self.wrap(n, o.head.span, &format!("({function} = "), ")");
                 self.receivers.insert(o.at, receiver);

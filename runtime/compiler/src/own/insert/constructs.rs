@@ -1,7 +1,7 @@
-//! `new C(a)`: operands are asked about, and the instance's first count is claimed.
+//! `new C(a)`, classes, and operators that code of the program may stand behind.
 
 use super::calls::Ask;
-use super::{Inserter, Mark, Result_, guarded, quote};
+use super::{Inserter, Mark, Result_, guarded, position, quote};
 use crate::own::tree::*;
 
 impl<'t> Inserter<'t> {
@@ -21,6 +21,13 @@ impl<'t> Inserter<'t> {
         self.tickets.push(None);
         let stable = matches!(call.callee.kind, Kind::Read(sym) if self.var(sym).is_stable());
         let inner = self.next();
+        if let (Kind::Read(_) | Kind::Global, Span { start, end }) =
+            (&call.callee.kind, call.callee.span)
+        {
+            // V8 says of a class without a value that it is at `new`.
+            let text = &self.source[start as usize..end as usize];
+            self.edits.replace_from(start, end, text, e.span.start);
+        }
         let function = match &call.callee.kind {
             Kind::Read(sym) if stable => self.var(*sym).name.clone(),
             _ => {
@@ -85,6 +92,53 @@ impl<'t> Inserter<'t> {
                 };
                 self.wrap(n, e.span, &pre, &post);
             }
+        }
+    }
+
+    /// `delete o.p`: `delete o[gone(o, "p")]`.
+    pub(super) fn deleted(&mut self, e: &'t Expr, m: &'t Member) {
+        let operand = self.held(&m.object);
+        let gone =
+            operand.text.filter(|_| operand.check).map(|o| format!("{}({o}, ", self.own("gone")));
+        // V8 says that it is where the object is read, or at the operator.
+        let at = match &m.object.kind {
+            Kind::Member(inner) => inner.at,
+            Kind::Call(call) => position(call),
+            _ => self.source[..e.span.start as usize].rfind("delete").unwrap_or(0) as u32,
+        };
+        match (&m.computed, gone) {
+            (Some(key), Some(gone)) => {
+                let n = self.next();
+                self.value(key);
+                self.wrap_from(n, key.span, &gone, ")", at);
+            }
+            (Some(key), None) => self.value(key),
+            (None, Some(gone)) => {
+                let name = quote(m.name.as_deref().unwrap_or_default());
+                let text = format!("[{gone}{name})]");
+                self.edits.replace_from(m.object.span.end, e.span.end, text, at);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// What a class extends, or a computed key.
+    pub(super) fn class_part(&mut self, e: &'t Expr) {
+        let (n, edits) = (self.next(), self.edits.len());
+        self.share(e);
+        if let Some((_, at)) = self.says(e).filter(|_| self.edits.len() > edits) {
+            self.wrap_from(n, e.span, &format!("{}(", self.own("heir")), ")", at);
+        }
+    }
+
+    /// `v instanceof C`: `v` is shared where `C` has a test that is not the language's.
+    pub(super) fn instance_of(&mut self, parts: &'t [Expr; 2]) {
+        let operand = self.held(&parts[0]);
+        let n = self.next();
+        self.share(&parts[1]);
+        if let Some(text) = operand.text.filter(|_| operand.check) {
+            let pre = format!("{}(", self.own("tested"));
+            self.wrap(n, parts[1].span, &pre, &format!(", {text})"));
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what a loop runs over is held until the loop ends, each element through its turn.
 
-use super::{Inserter, Result_, Slot};
+use super::{Inserter, Result_, Slot, quote};
 use crate::own::modes::direct_call;
 use crate::own::tree::*;
 
@@ -72,8 +72,10 @@ impl<'t> Inserter<'t> {
         let n = self.next();
         let function = self.steps(e, question);
         let pre = format!("{driver} = {}(", self.own("drive"));
-        let holds = holds.map(|h| format!(", {h}")).unwrap_or_default();
-        self.wrap(n, e.span, &pre, &format!(", {function}, {awaits}{holds})"));
+        let holds = holds.unwrap_or("void 0");
+        let (text, at) = self.says(e).unwrap_or((quote(""), e.span.start));
+        let post = format!(", {function}, {awaits}, {holds}, {text})");
+        self.wrap_from(n, e.span, &pre, &post, at);
     }
 
     /// Emits what is stepped through; gives the name of the function that made it right here.
@@ -88,27 +90,6 @@ impl<'t> Inserter<'t> {
         };
         self.driving = None;
         self.callee.take().unwrap_or_else(|| "void 0".to_owned())
-    }
-
-    /// A value that goes through the iterator protocol, held until `pending` is flushed. `text`: what
-    /// an error says if it cannot.
-    pub(super) fn iterated(&mut self, e: &'t Expr, text: Option<&str>) {
-        self.spread_source(e, "spread", text);
-    }
-
-    /// What others see of it, `question` decides.
-    pub(super) fn spread_source(&mut self, e: &'t Expr, question: &str, text: Option<&str>) {
-        if e.is_plain(&self.tree.vars) {
-            return self.value(e);
-        }
-        let n = self.next();
-        let _ = match &e.kind {
-            Kind::Read(sym) if self.is_slot(*sym) => self.held_in_temp(e),
-            _ => self.held(e),
-        };
-        let pre = format!("{}(", self.own(question));
-        let text = text.map(|t| format!(", {}", super::quote(t))).unwrap_or_default();
-        self.wrap(n, e.span, &pre, &format!("{text})"));
     }
 
     /// `yield v`: whoever drives the generator takes over the count of `v`.

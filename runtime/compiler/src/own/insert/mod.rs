@@ -12,6 +12,7 @@ mod chains;
 mod constructs;
 mod loops;
 mod patterns;
+mod spreads;
 mod statements;
 mod stores;
 mod units;
@@ -270,6 +271,14 @@ impl<'t> Inserter<'t> {
         self.edits.insert(span.start, PRE + n, pre, origin);
         if !post.is_empty() {
             self.edits.insert(span.end, POST - n, post, origin);
+        }
+    }
+
+    /// A read behind a call is where its dot is, whatever stands before that now.
+    fn behind(&mut self, m: &Member) {
+        if let Some(name) = m.behind {
+            let text = &self.source[name.start as usize..name.end as usize];
+            self.edits.replace_from(name.start, name.end, text, m.at);
         }
     }
 

@@ -12,9 +12,8 @@ impl<'t> Inserter<'t> {
     pub(super) fn taken_apart(&mut self, pattern: &'t Pattern, value: &'t Expr) {
         let (outer, inner) = (self.next(), self.next());
         let edits = self.edits.len();
-        let text = not_iterable(value, &pattern.text).filter(|_| pattern.iterates);
         match (pattern.retained, pattern.iterates) {
-            (true, true) => self.iterated(value, text.as_deref()),
+            (true, true) => self.iterated(value),
             (true, false) => _ = self.held(value),
             (false, _) => self.share(value),
         }
@@ -32,13 +31,10 @@ impl<'t> Inserter<'t> {
             return;
         }
         if !pattern.iterates {
-            let (key, at) = &pattern.first;
-            let key = key.iter().map(|k| format!(", {k}")).collect::<String>();
-            let post = format!(", {}{key})", super::quote(&pattern.text));
-            self.wrap_from(outer, value.span, &format!("{}(", self.own("apart")), &post, *at);
-        } else if let (Some(text), false) = (text, pattern.retained) {
-            let post = format!(", {})", super::quote(&text));
-            self.wrap(outer, value.span, &format!("{}(", self.own("spread")), &post);
+            let Says { text, at } = pattern.says();
+            self.wrap_from(outer, value.span, &format!("{}(", self.own("apart")), &text, at);
+        } else if !pattern.retained {
+            self.checked(outer, value);
         }
     }
 
@@ -134,21 +130,5 @@ fn is_function(e: &Expr) -> bool {
         Kind::Paren(inner) => is_function(inner),
         Kind::Function(_) => true,
         _ => false,
-    }
-}
-
-/// What V8 says of a value that cannot be iterated, where it names the expression.
-fn not_iterable(e: &Expr, text: &str) -> Option<String> {
-    match &e.kind {
-        Kind::Read(_) | Kind::Global | Kind::This | Kind::Conditional(_) | Kind::Await(_) => {
-            Some(format!("{text} is not iterable"))
-        }
-        Kind::Call(call) | Kind::Construct(call)
-            if matches!(call.callee.kind, Kind::Read(_) | Kind::Global) =>
-        {
-            let callee = &call.text;
-            Some(format!("{callee} is not a function or its return value is not iterable"))
-        }
-        _ => None,
     }
 }

@@ -166,7 +166,7 @@ impl<'t> Inserter<'t> {
                 self.nested(body, "");
             }
             StmtKind::ForEach { target, right, body, .. } => {
-                self.flushed(right, |i, e| i.share(e));
+                self.flushed(right, |i, e| i.share_iterated(e));
                 self.pattern_exprs(target);
                 self.nested(body, "");
             }

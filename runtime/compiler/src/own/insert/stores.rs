@@ -166,7 +166,18 @@ impl<'t> Inserter<'t> {
                     m.computed.iter().for_each(|c| self.value(c));
                 }
             }
-            pattern.exprs.iter().for_each(|e| self.share(e));
+            pattern.exprs.iter().for_each(|e| self.default(e));
+        }
+    }
+
+    /// A default of a pattern, which may take it apart.
+    fn default(&mut self, e: &'t Expr) {
+        let (n, edits) = (self.next(), self.edits.len());
+        self.share(e);
+        if self.edits.len() > edits
+            && let Some(Says { text, at }) = self.tree.apart.get(&e.span.start)
+        {
+            self.wrap_from(n, e.span, &format!("{}(", self.own("apart")), text, *at);
         }
     }
 }

@@ -49,17 +49,6 @@ impl<'t> Inserter<'t> {
         }
     }
 
-    /// `v instanceof C`: `v` is shared where `C` has a test that is not the language's.
-    fn instance_of(&mut self, parts: &'t [Expr; 2]) {
-        let operand = self.held(&parts[0]);
-        let n = self.next();
-        self.share(&parts[1]);
-        if let Some(text) = operand.text.filter(|_| operand.check) {
-            let pre = format!("{}(", self.own("tested"));
-            self.wrap(n, parts[1].span, &pre, &format!(", {text})"));
-        }
-    }
-
     /// Emits an expression whose value is looked at or goes on uncounted.
     pub(super) fn value(&mut self, e: &'t Expr) {
         match &e.kind {
@@ -77,14 +66,23 @@ impl<'t> Inserter<'t> {
                     }
                 }
             }
-            Kind::Literal { items, .. } => items.iter().for_each(|i| self.share(&i.value)),
+            Kind::Literal { items, .. } => {
+                for i in items {
+                    if i.spread {
+                        self.share_iterated(&i.value);
+                    } else {
+                        self.share(&i.value);
+                    }
+                }
+            }
             Kind::Inspect(list) => {
                 for e in list {
                     let _ = self.held(e);
                 }
             }
             Kind::InstanceOf(parts) => self.instance_of(parts),
-            Kind::Store(list) | Kind::Class(list) => list.iter().for_each(|e| self.share(e)),
+            Kind::Store(list) => list.iter().for_each(|e| self.share(e)),
+            Kind::Class(list) => list.iter().for_each(|e| self.class_part(e)),
             Kind::New(list) => {
                 for (i, part) in list.iter().enumerate() {
                     match &part.kind {
@@ -339,7 +337,7 @@ impl<'t> Inserter<'t> {
             (format!("({name} = {put}({view}("), format!(", {key}), {name}){tail})"))
         };
         self.edits.replace(m.object.span.end, e.span.end, "");
-        self.wrap(n, e.span, &pre, &post);
+        self.wrap_from(n, e.span, &pre, &post, m.at);
     }
 
     /// Emits a value that goes where nobody counts.
@@ -536,6 +534,7 @@ impl<'t> Inserter<'t> {
     }
 
     pub(super) fn member(&mut self, m: &'t Member) {
+        self.behind(m);
         match &m.object.kind {
             Kind::Member(inner)
                 if view_of(inner).is_none()
@@ -549,26 +548,6 @@ impl<'t> Inserter<'t> {
         }
         if let Some(key) = &m.computed {
             self.value(key);
-        }
-    }
-
-    /// `delete o.p`: `delete o[gone(o, "p")]`.
-    fn deleted(&mut self, e: &'t Expr, m: &'t Member) {
-        let operand = self.held(&m.object);
-        let gone =
-            operand.text.filter(|_| operand.check).map(|o| format!("{}({o}, ", self.own("gone")));
-        match (&m.computed, gone) {
-            (Some(key), Some(gone)) => {
-                let n = self.next();
-                self.value(key);
-                self.wrap(n, key.span, &gone, ")");
-            }
-            (Some(key), None) => self.value(key),
-            (None, Some(gone)) => {
-                let name = quote(m.name.as_deref().unwrap_or_default());
-                self.edits.replace(m.object.span.end, e.span.end, format!("[{gone}{name})]"));
-            }
-            (None, None) => {}
         }
     }
 
