@@ -12,7 +12,7 @@ impl Expr {
             | Kind::InstanceOf(_)
             | Kind::Function(_)
             | Kind::Class(_) => true,
-            Kind::Read(sym) => vars[*sym].managed_values == 0 && vars[*sym].is_simple(),
+            Kind::Read(sym) => !vars[*sym].managed && vars[*sym].is_simple(),
             // Nobody claims what comes back, so it needs no counting.
             Kind::Construct(call) => matches!(call.callee.kind, Kind::Global),
             Kind::Call(call) => match &call.callee.kind {

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::tree::*;
 
 /// A set of variables.
-pub(crate) type Live = std::collections::BTreeSet<Sym>;
+pub(crate) type Live = super::sets::Set;
 
 /// Results for one function.
 #[derive(Debug, Default)]
@@ -33,12 +33,13 @@ pub(crate) fn analyse(unit: &Unit, slots: &dyn Fn(Sym) -> bool) -> Liveness {
     let mut walk = Walk {
         slots,
         result: Liveness::default(),
-        thrown: vec![Live::new()],
+        thrown: vec![Live::default()],
         finals: vec![],
         targets: vec![],
         pending_label: vec![],
+        heads: HashMap::new(),
     };
-    walk.list(&unit.body, Live::new());
+    walk.list(&unit.body, Live::default());
     walk.result
 }
 
@@ -58,6 +59,8 @@ struct Walk<'s> {
     finals: Vec<Live>,
     targets: Vec<Target_>,
     pending_label: Vec<String>,
+    /// What a turn of a loop needs, by the loop's address.
+    heads: HashMap<usize, Live>,
 }
 
 impl Walk<'_> {
@@ -70,14 +73,14 @@ impl Walk<'_> {
 
     fn may_throw(&self, mut live: Live) -> Live {
         if let Some(thrown) = self.thrown.last() {
-            live.extend(thrown.iter().copied());
+            live.extend(thrown);
         }
         live
     }
 
     fn jump(&self, mut live: Live) -> Live {
         for needed in &self.finals {
-            live.extend(needed.iter().copied());
+            live.extend(needed);
         }
         live
     }
@@ -101,11 +104,11 @@ impl Walk<'_> {
                 }
             }),
             StmtKind::Block(list) => {
-                self.target(labels, false, out.clone(), Live::new(), |w| w.list(list, out))
+                self.target(labels, false, out.clone(), Live::default(), |w| w.list(list, out))
             }
             StmtKind::If(test, a, b) => {
                 let mut either = self.statement(a, out.clone());
-                either.extend(match b {
+                either.extend(&match b {
                     Some(b) => self.statement(b, out),
                     None => out,
                 });
@@ -135,14 +138,14 @@ impl Walk<'_> {
                 self.jump(target.map_or_else(|| self.everything(), |t| t.on_continue.clone()))
             }
             StmtKind::Return(e) => {
-                let out = self.may_throw(self.jump(Live::new()));
+                let out = self.may_throw(self.jump(Live::default()));
                 match e {
                     Some(e) => self.expr(e, out),
                     None => out,
                 }
             }
             StmtKind::Throw(e) => {
-                let out = self.may_throw(Live::new());
+                let out = self.may_throw(Live::default());
                 self.expr(e, out)
             }
             StmtKind::Switch(e, cases) => self.switch(e, cases, labels, out),
@@ -154,9 +157,10 @@ impl Walk<'_> {
 
     /// All that any jump target or handler needs: for jumps that are not understood.
     fn everything(&self) -> Live {
-        let mut live = Live::new();
+        let mut live = Live::default();
         for t in &self.targets {
-            live.extend(t.on_break.iter().chain(&t.on_continue).copied());
+            live.extend(&t.on_break);
+            live.extend(&t.on_continue);
         }
         live
     }
@@ -176,14 +180,16 @@ impl Walk<'_> {
     }
 
     fn repeat(&mut self, s: &Stmt, labels: Vec<String>, out: Live) -> Live {
-        let mut head = Live::new();
+        // A turn of a loop around this one only adds to what is needed: found before, found again.
+        let mut head = self.heads.get(&key(s)).cloned().unwrap_or_default();
         loop {
             let entry = self.once(s, labels.clone(), out.clone(), head.clone());
             if entry.is_subset(&head) {
                 break;
             }
-            head.extend(entry);
+            head.extend(&entry);
         }
+        self.heads.insert(key(s), head.clone());
         match &s.kind {
             StmtKind::For { init: Some(init), .. } => self.statement(init, head),
             StmtKind::ForEach { right, .. } => self.expr(right, head),
@@ -202,7 +208,7 @@ impl Walk<'_> {
                 let mut entry = self
                     .target(labels, true, out.clone(), next.clone(), |w| w.statement(body, next));
                 if let Some(test) = test {
-                    entry.extend(out);
+                    entry.extend(&out);
                     entry = self.expr(test, entry);
                 }
                 entry
@@ -210,23 +216,23 @@ impl Walk<'_> {
             StmtKind::While(test, body) => {
                 let mut entry = self
                     .target(labels, true, out.clone(), head.clone(), |w| w.statement(body, head));
-                entry.extend(out);
+                entry.extend(&out);
                 self.expr(test, entry)
             }
             StmtKind::DoWhile(body, test) => {
                 let mut again = head;
-                again.extend(out.iter().copied());
+                again.extend(&out);
                 let tested = self.expr(test, again);
                 self.target(labels, true, out, tested.clone(), |w| w.statement(body, tested))
             }
             StmtKind::ForEach { target, body, .. } => {
                 // The iterator's return method may throw or run anything on the way out.
                 let mut next = self.may_throw(head);
-                next.extend(out.iter().copied());
+                next.extend(&out);
                 let entry = self
                     .target(labels, true, out, next.clone(), |w| w.statement(body, next.clone()));
                 let mut entry = self.bind(target, entry);
-                entry.extend(next);
+                entry.extend(&next);
                 entry
             }
             _ => head,
@@ -237,16 +243,16 @@ impl Walk<'_> {
         labels.push(String::new());
         let mut all = out.clone();
         let after = out.clone();
-        self.target(labels, false, out, Live::new(), |w| {
+        self.target(labels, false, out, Live::default(), |w| {
             let mut next = after;
             for case in cases.iter().rev() {
                 next = w.list(&case.body, next);
-                all.extend(next.iter().copied());
+                all.extend(&next);
             }
             for case in cases.iter().rev() {
                 if let Some(test) = &case.test {
                     let entry = w.expr(test, all.clone());
-                    all.extend(entry);
+                    all.extend(&entry);
                 }
             }
             w.expr(e, all)
@@ -264,9 +270,9 @@ impl Walk<'_> {
         if let Some(finalizer) = finalizer {
             // It runs on every way out, towards any target.
             let mut any = self.everything();
-            any.extend(after.iter().copied());
+            any.extend(&after);
             for needed in &self.finals {
-                any.extend(needed.iter().copied());
+                any.extend(needed);
             }
             let any = self.may_throw(any);
             after = self.list(finalizer, any);
@@ -280,13 +286,13 @@ impl Walk<'_> {
             let mut entry = body;
             for e in handler.pattern.exprs.iter().rev() {
                 let with = self.expr(e, entry.clone());
-                entry.extend(with);
+                entry.extend(&with);
             }
             caught = Some(entry);
         }
         let needed = match caught {
             Some(entry) => self.may_throw(entry),
-            None => self.may_throw(Live::new()),
+            None => self.may_throw(Live::default()),
         };
         self.thrown.push(needed);
         let entry = self.list(block, after);
@@ -304,7 +310,7 @@ impl Walk<'_> {
         match target {
             Target::Var(sym, at) => {
                 if (self.slots)(*sym) {
-                    let needed = out.remove(sym);
+                    let needed = out.remove(*sym);
                     self.note(at.start, !needed, true);
                 }
                 self.may_throw(out)
@@ -314,13 +320,13 @@ impl Walk<'_> {
             Target::Pattern(pattern) => {
                 if pattern.retained {
                     for sym in &pattern.vars {
-                        out.remove(sym);
+                        out.remove(*sym);
                     }
                     return self.may_throw(out);
                 }
                 for e in pattern.members.iter().chain(&pattern.exprs).rev() {
                     let with = self.expr(e, out.clone());
-                    out.extend(with);
+                    out.extend(&with);
                 }
                 out
             }
@@ -348,17 +354,17 @@ impl Walk<'_> {
             }
             Kind::Conditional(parts) => {
                 let mut either = self.expr(&parts[1], out.clone());
-                either.extend(self.expr(&parts[2], out));
+                either.extend(&self.expr(&parts[2], out));
                 self.expr(&parts[0], either)
             }
             Kind::Logical(_, parts) => {
                 let right = self.expr(&parts[1], out.clone());
-                out.extend(right);
+                out.extend(&right);
                 self.expr(&parts[0], out)
             }
             Kind::Optional(o) => {
                 let rest = self.expr(&o.rest, out.clone());
-                out.extend(rest);
+                out.extend(&rest);
                 self.expr(&o.head, out)
             }
             Kind::Assign(a) => self.assign(e, a, out),
@@ -377,7 +383,7 @@ impl Walk<'_> {
             Kind::Call(call) => {
                 let mut out = call.args.iter().rev().fold(out, |out, a| self.expr(&a.value, out));
                 if call.optional {
-                    out.extend(skip.iter().copied());
+                    out.extend(skip);
                 }
                 self.chain(&call.callee, out, skip)
             }
@@ -387,7 +393,7 @@ impl Walk<'_> {
                     None => out,
                 };
                 if m.optional {
-                    out.extend(skip.iter().copied());
+                    out.extend(skip);
                 }
                 self.chain(&m.object, out, skip)
             }
@@ -408,21 +414,21 @@ impl Walk<'_> {
             }
             (Target::Member(member), AssignOp::Logical(_)) => {
                 let mut either = self.expr(&a.value, out.clone());
-                either.extend(out);
+                either.extend(&out);
                 self.expr(member, either)
             }
             (Target::Var(sym, at), op) => {
                 // Reads the old value; a logical assignment may keep it.
                 let mut either = match op {
                     AssignOp::Logical(_) => out.clone(),
-                    _ => Live::new(),
+                    _ => Live::default(),
                 };
                 let mut stored = self.bind(&a.target, out);
                 if op == AssignOp::Arithmetic && (self.slots)(*sym) {
                     // Converted after the right operand; its slot is not filled anew.
                     stored.insert(*sym);
                 }
-                either.extend(self.expr(&a.value, stored));
+                either.extend(&self.expr(&a.value, stored));
                 if (self.slots)(*sym) {
                     let needed = !either.insert(*sym);
                     self.note(at.start, !needed, false);
@@ -432,7 +438,7 @@ impl Walk<'_> {
             _ => {
                 let with = self.expr(&a.value, out.clone());
                 let mut either = out;
-                either.extend(with);
+                either.extend(&with);
                 either
             }
         }

@@ -7,13 +7,16 @@ mod build;
 mod escape;
 mod explain;
 mod facts;
+mod flow;
 mod hints;
 mod insert;
+mod links;
 mod liveness;
 mod modes;
 mod names;
 mod print;
 mod relevance;
+mod sets;
 mod tree;
 mod verify;
 

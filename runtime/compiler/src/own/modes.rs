@@ -17,24 +17,7 @@ pub(crate) fn decide(tree: &mut Tree, script: bool) {
             !units[f].is_async && !units[f].is_generator && units[f].left_alone.is_none()
         });
     }
-    loop {
-        let facts =
-            |v: &Var| (v.managed_values > 0, v.plain_calls, v.filled || v.passed, v.unclaimed);
-        let before: Vec<_> = vars.iter().map(facts).collect();
-        for unit in units.iter() {
-            let mut flow = Flow { vars };
-            unit.body.iter().for_each(|s| flow.statement(s));
-        }
-        for unit in units.iter_mut() {
-            unit.plain_result = unit.body.iter().all(|s| gives_plain(s, vars));
-        }
-        for var in vars.iter_mut() {
-            var.plain_calls &= var.function.is_some_and(|f| units[f].plain_result);
-        }
-        if vars.iter().map(facts).eq(before) {
-            break;
-        }
-    }
+    super::flow::solve(units, vars);
     promises(units, vars);
     for var in vars.iter_mut() {
         var.managed_uses = 0;
@@ -46,16 +29,6 @@ pub(crate) fn decide(tree: &mut Tree, script: bool) {
     for i in 0..vars.len() {
         vars[i].mode = mode(&vars[i], &units[vars[i].unit]);
     }
-}
-
-/// Every value that a statement returns is plain.
-fn gives_plain(s: &Stmt, vars: &[Var]) -> bool {
-    let mut plain = match &s.kind {
-        StmtKind::Return(Some(e)) => e.is_plain(vars),
-        _ => true,
-    };
-    each_child(s, &mut |c| plain &= gives_plain(c, vars));
-    plain
 }
 
 /// Finds constants that hold the promise of a direct call and are awaited once.
@@ -132,7 +105,7 @@ fn mode(var: &Var, unit: &Unit) -> Mode {
             (false, _) => Mode::Slot { entry: true },
         };
     }
-    if var.managed_values == 0 || var.promise {
+    if !var.managed || var.promise {
         return Mode::Plain;
     }
     if var.kind == VarKind::Const && var.assigned > 0 {
@@ -161,11 +134,19 @@ fn mode(var: &Var, unit: &Unit) -> Mode {
 
 /// Visits every expression of a statement, outermost first; nested functions excepted.
 pub(crate) fn each_expr<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Expr, Position)) {
+    each_own_expr(s, visit);
+    each_child(s, &mut |c| each_expr(c, visit));
+}
+
+/// The same, without those of the statements inside.
+pub(crate) fn each_own_expr<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Expr, Position)) {
     use Position::*;
     match &s.kind {
         StmtKind::Nothing
         | StmtKind::Break(_)
         | StmtKind::Continue(_)
+        | StmtKind::Block(_)
+        | StmtKind::Label(..)
         | StmtKind::Unsupported(_) => {}
         StmtKind::Expr(e) => visit(e, Ignored),
         StmtKind::Declare(list) => {
@@ -174,44 +155,25 @@ pub(crate) fn each_expr<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Expr, Positio
                 d.init.iter().for_each(|e| visit(e, Managed));
             }
         }
-        StmtKind::Block(list) => list.iter().for_each(|s| each_expr(s, visit)),
-        StmtKind::If(test, a, b) => {
-            visit(test, Tested);
-            each_expr(a, visit);
-            b.iter().for_each(|s| each_expr(s, visit));
-        }
-        StmtKind::For { init, test, update, body } => {
-            init.iter().for_each(|s| each_expr(s, visit));
+        StmtKind::If(test, ..) => visit(test, Tested),
+        StmtKind::For { test, update, .. } => {
             test.iter().for_each(|e| visit(e, Tested));
             update.iter().for_each(|e| visit(e, Ignored));
-            each_expr(body, visit);
         }
-        StmtKind::ForEach { target, right, body, .. } => {
+        StmtKind::ForEach { target, right, .. } => {
             target.children(&mut |e| visit(e, Managed));
             visit(right, Managed);
-            each_expr(body, visit);
         }
-        StmtKind::While(test, body) | StmtKind::DoWhile(body, test) => {
-            visit(test, Tested);
-            each_expr(body, visit);
-        }
-        StmtKind::Label(_, body) => each_expr(body, visit),
+        StmtKind::While(test, _) | StmtKind::DoWhile(_, test) => visit(test, Tested),
         StmtKind::Return(e) => e.iter().for_each(|e| visit(e, Managed)),
         StmtKind::Throw(e) | StmtKind::Export(e) => visit(e, Managed),
         StmtKind::Switch(e, cases) => {
             visit(e, Tested);
-            for case in cases {
-                case.test.iter().for_each(|e| visit(e, Tested));
-                case.body.iter().for_each(|s| each_expr(s, visit));
-            }
+            cases.iter().flat_map(|c| &c.test).for_each(|e| visit(e, Tested));
         }
-        StmtKind::Try { block, handler, finalizer } => {
-            block.iter().for_each(|s| each_expr(s, visit));
-            if let Some(handler) = handler {
-                handler.pattern.exprs.iter().for_each(|e| visit(e, Managed));
-                handler.body.iter().for_each(|s| each_expr(s, visit));
-            }
-            finalizer.iter().flatten().for_each(|s| each_expr(s, visit));
+        StmtKind::Try { handler, .. } => {
+            let exprs = handler.iter().flat_map(|h| &h.pattern.exprs);
+            exprs.for_each(|e| visit(e, Managed));
         }
     }
 }
@@ -225,92 +187,8 @@ pub(crate) enum Position {
     Managed,
 }
 
-/// Finds out which variables can get a managed value.
-struct Flow<'v> {
-    vars: &'v mut Vec<Var>,
-}
-
-impl Flow<'_> {
-    fn statement(&mut self, s: &Stmt) {
-        self.declarations(s);
-        each_head(s, &mut |pattern| self.bind(pattern));
-        let mut found = vec![];
-        each_expr(s, &mut |e, _| found.push(e));
-        found.into_iter().for_each(|e| self.expr(e));
-    }
-
-    fn declarations(&mut self, s: &Stmt) {
-        each_declarator(s, &mut |d| match (&d.target, &d.init) {
-            (Target::Var(sym, _), Some(init)) => self.store(*sym, init),
-            (Target::Pattern(pattern), _) => self.bind(pattern),
-            _ => {}
-        });
-    }
-
-    fn bind(&mut self, pattern: &Pattern) {
-        for &sym in &pattern.vars {
-            self.vars[sym].unclaimed = true;
-            self.vars[sym].managed_values += 1;
-            self.vars[sym].aliased = true;
-        }
-    }
-
-    fn store(&mut self, sym: Sym, value: &Expr) {
-        let var = &self.vars[sym];
-        let empty = value.is_empty_literal();
-        let filled =
-            var.filled && matches!(value.kind, Kind::Literal { .. }) || var.passed && empty;
-        let bare = empty || value.is_bare(self.vars);
-        let plain = empty || value.is_plain(self.vars);
-        self.vars[sym].unclaimed |= !bare;
-        self.vars[sym].hinted |= gives_tensor(value) || matches!(value.kind, Kind::Construct(_));
-        if filled || !plain {
-            self.vars[sym].managed_values += 1;
-            self.vars[sym].aliased |= !is_call(value);
-        }
-    }
-
-    fn expr(&mut self, e: &Expr) {
-        if let Kind::Call(call) | Kind::Construct(call) = &e.kind
-            && !is_global(&call.callee)
-        {
-            for a in &call.args {
-                if let Kind::Read(sym) = a.value.kind {
-                    self.vars[sym].passed = true;
-                }
-            }
-        }
-        if let Kind::Call(call) = &e.kind
-            && let Kind::Member(m) = &call.callee.kind
-            && matches!(m.name.as_deref(), Some("push" | "unshift"))
-            && let Kind::Read(sym) = m.object.kind
-            && call.args.iter().any(|a| a.spread || !a.value.is_plain(self.vars))
-        {
-            self.vars[sym].filled = true;
-        }
-        if let Kind::Assign(a) = &e.kind {
-            if let Target::Member(member) = &a.target
-                && let Kind::Member(m) = &member.kind
-                && let Kind::Read(sym) = m.object.kind
-                && a.op != AssignOp::Arithmetic
-                && !a.value.is_plain(self.vars)
-            {
-                self.vars[sym].filled = true;
-            }
-            match &a.target {
-                Target::Var(sym, _) if a.op != AssignOp::Arithmetic => {
-                    self.store(*sym, &a.value);
-                }
-                Target::Pattern(pattern) => self.bind(pattern),
-                _ => {}
-            }
-        }
-        e.children(&mut |c| self.expr(c));
-    }
-}
-
 /// A global, or what is read from one.
-fn is_global(e: &Expr) -> bool {
+pub(super) fn is_global(e: &Expr) -> bool {
     match &e.kind {
         Kind::Global => true,
         Kind::Member(m) => is_global(&m.object),
@@ -332,7 +210,7 @@ pub(crate) fn gives_tensor(e: &Expr) -> bool {
     }
 }
 
-fn is_call(e: &Expr) -> bool {
+pub(super) fn is_call(e: &Expr) -> bool {
     match &e.kind {
         Kind::Paren(inner) => is_call(inner),
         Kind::Call(_)
@@ -372,14 +250,6 @@ pub(crate) fn each_declarator<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Declara
         }
         _ => {}
     }
-}
-
-/// Visits the patterns of loop heads.
-fn each_head(s: &Stmt, visit: &mut dyn FnMut(&Pattern)) {
-    if let StmtKind::ForEach { target: Target::Pattern(pattern), .. } = &s.kind {
-        visit(pattern);
-    }
-    each_child(s, &mut |c| each_head(c, visit));
 }
 
 /// Visits the statements directly inside a statement.

@@ -90,6 +90,33 @@ impl Tree {
     }
 }
 
+/// The outermost and the innermost class around each unit.
+pub(crate) fn classes_around(tree: &Tree) -> Vec<Option<(usize, usize)>> {
+    let mut classes: Vec<usize> = (0..tree.classes.len()).collect();
+    classes.sort_by_key(|&c| tree.classes[c].inner.start);
+    let mut units: Vec<UnitId> = (0..tree.units.len()).collect();
+    units.sort_by_key(|&u| tree.units[u].span.start);
+    let mut around = vec![None; tree.units.len()];
+    let mut open: Vec<usize> = vec![];
+    let mut classes = classes.into_iter().peekable();
+    for unit in units {
+        let span = tree.units[unit].span;
+        // Classes and functions lie in each other or apart.
+        let close = |open: &mut Vec<usize>, at: u32| {
+            while open.last().is_some_and(|&c| tree.classes[c].inner.end <= at) {
+                open.pop();
+            }
+        };
+        while let Some(class) = classes.next_if(|&c| tree.classes[c].inner.start <= span.start) {
+            close(&mut open, tree.classes[class].inner.start);
+            open.push(class);
+        }
+        close(&mut open, span.start);
+        around[unit] = open.first().copied().zip(open.last().copied());
+    }
+    around
+}
+
 /// What a tree holds, by function and by variable: a large file has many of each.
 pub(crate) struct Index {
     /// Variables of each unit.
@@ -264,8 +291,8 @@ pub(crate) struct Var {
     pub redeclared: bool,
     /// Assignments besides the initialiser.
     pub assigned: u32,
-    /// Initialisers and assigned values that are not provably unmanaged.
-    pub managed_values: u32,
+    /// An initialiser or assigned value is not provably unmanaged.
+    pub managed: bool,
     /// Uses in which a managed value would matter.
     pub managed_uses: u32,
     /// Some value it gets may be held by another variable.

@@ -5,12 +5,13 @@
 //! emptied, the variable beside it is not read on any path until the slot is filled again. Only
 //! the tree builder is common with the pass.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::liveness::key;
 use super::names::Names;
 use super::tree::*;
 
-type State = BTreeSet<Sym>;
+type State = super::sets::Set;
 
 /// `Err`: what is wrong, and the offset in the emitted text.
 pub(crate) fn verify(code: &str, tree: &Tree, names: &Names) -> Result<(), (String, u32)> {
@@ -30,7 +31,8 @@ pub(crate) fn verify(code: &str, tree: &Tree, names: &Names) -> Result<(), (Stri
             error: None,
             targets: vec![],
             thrown: vec![],
-            returned: State::new(),
+            turns: HashMap::new(),
+            slots: HashMap::new(),
         };
         walk.unit(unit);
         if let Some(error) = walk.error {
@@ -54,7 +56,10 @@ struct Walk<'t> {
     targets: Vec<(Vec<String>, bool, State, State)>,
     /// What may be empty when an exception arrives.
     thrown: Vec<State>,
-    returned: State,
+    /// What may be empty at the beginning of a loop's turn, by the loop's address.
+    turns: HashMap<usize, State>,
+    /// Slots of the function, by the name of the variable beside them.
+    slots: HashMap<&'t str, Vec<Sym>>,
 }
 
 impl Walk<'_> {
@@ -67,7 +72,12 @@ impl Walk<'_> {
         if unit.kind != UnitKind::Program {
             self.finally_drops(unit);
         }
-        self.list(&unit.body, State::new());
+        for &sym in self.vars {
+            if let Some(beside) = self.names.beside(&self.tree.vars[sym].name) {
+                self.slots.entry(beside).or_default().push(sym);
+            }
+        }
+        self.list(&unit.body, State::default());
     }
 
     fn name(&self, sym: Sym) -> &str {
@@ -100,15 +110,19 @@ impl Walk<'_> {
                 }));
             }
         }
-        let mut dropped = Vec::new();
+        let mut dropped: HashMap<Sym, usize> = HashMap::new();
         for s in &unit.body {
             if let StmtKind::Try { finalizer: Some(finalizer), .. } = &s.kind {
-                dropped.extend(finalizer.iter().filter_map(|s| self.dropped(s)));
+                for sym in finalizer.iter().filter_map(|s| self.dropped(s)) {
+                    *dropped.entry(sym).or_default() += 1;
+                }
             }
         }
+        let vars = self.vars.iter().map(|&sym| &self.tree.vars[sym]);
+        let captured = vars.filter(|v| v.captured).map(|v| v.name.as_str()).collect();
         for sym in declared {
-            let times = dropped.iter().filter(|&&d| d == sym).count();
-            let cell = self.tree.vars[sym].captured || self.is_beside_captured(sym);
+            let times = dropped.get(&sym).copied().unwrap_or_default();
+            let cell = self.tree.vars[sym].captured || self.is_beside(sym, &captured);
             if times != 1 && !cell {
                 let name = self.name(sym).to_owned();
                 self.fail(format!("{name} is dropped {times} times at the end"), unit.span.start);
@@ -117,16 +131,11 @@ impl Walk<'_> {
     }
 
     /// A captured variable's slot outlives the call.
-    fn is_beside_captured(&self, slot: Sym) -> bool {
-        let name = self.names.beside(self.name(slot));
-        self.vars.iter().map(|&sym| &self.tree.vars[sym]).any(|v| {
-            v.captured
-                && name.is_some_and(|n| {
-                    // Of several variables with one name, all but the first get a number.
-                    n == v.name
-                        || n.strip_prefix(v.name.as_str()).is_some_and(|r| r.starts_with('_'))
-                })
-        })
+    fn is_beside(&self, slot: Sym, captured: &HashSet<&str>) -> bool {
+        let Some(name) = self.names.beside(self.name(slot)) else { return false };
+        // Of several variables with one name, all but the first get a number.
+        let shorter = name.match_indices('_').map(|(end, _)| &name[..end]);
+        std::iter::once(name).chain(shorter).any(|name| captured.contains(name))
     }
 
     fn is_temp(&self, sym: Sym) -> bool {
@@ -180,7 +189,7 @@ impl Walk<'_> {
                 self.pattern(&d.target, state)
             })),
             StmtKind::Block(list) => {
-                self.targets.push((labels, false, State::new(), State::new()));
+                self.targets.push((labels, false, State::default(), State::default()));
                 let end = self.list(list, state);
                 let (_, _, broken, _) = self.targets.pop()?;
                 join(end, broken)
@@ -193,7 +202,7 @@ impl Walk<'_> {
                     None => Some(state),
                 };
                 match (first, second) {
-                    (Some(a), Some(b)) => Some(&a | &b),
+                    (Some(a), Some(b)) => Some(a.union(&b)),
                     (a, b) => a.or(b),
                 }
             }
@@ -205,8 +214,7 @@ impl Walk<'_> {
             StmtKind::Break(label) => self.jump(label.as_ref(), state, false),
             StmtKind::Continue(label) => self.jump(label.as_ref(), state, true),
             StmtKind::Return(e) => {
-                let state = e.iter().fold(state, |state, e| self.expr(e, state));
-                self.returned.extend(state);
+                e.iter().for_each(|e| _ = self.expr(e, state.clone()));
                 None
             }
             StmtKind::Throw(e) => {
@@ -218,15 +226,15 @@ impl Walk<'_> {
                     .iter()
                     .filter_map(|c| c.test.as_ref())
                     .fold(self.expr(e, state), |state, e| self.expr(e, state));
-                self.targets.push((vec![String::new()], true, State::new(), State::new()));
+                self.targets.push((vec![String::new()], true, State::default(), State::default()));
                 let mut through = Some(entry.clone());
                 for case in cases {
-                    let from = through.map_or_else(|| entry.clone(), |t| &t | &entry);
+                    let from = through.map_or_else(|| entry.clone(), |t| t.union(&entry));
                     through = self.list(&case.body, from);
                 }
                 let (_, _, broken, continued) = self.targets.pop()?;
                 if let Some(outer) = self.targets.iter_mut().rev().find(|t| t.1) {
-                    outer.3.extend(continued);
+                    outer.3.extend(&continued);
                 }
                 join(through.or(Some(entry)), broken)
             }
@@ -243,7 +251,7 @@ impl Walk<'_> {
             None => t.1,
         });
         if let Some((_, _, broken, continued)) = target {
-            if again { continued.extend(state) } else { broken.extend(state) }
+            if again { continued.extend(&state) } else { broken.extend(&state) }
         }
         None
     }
@@ -255,19 +263,28 @@ impl Walk<'_> {
         if let StmtKind::ForEach { right, .. } = &s.kind {
             state = self.expr(right, state);
         }
+        // A turn of a loop around this one only adds to what may be empty.
+        if let Some(known) = self.turns.get(&key(s)) {
+            state.extend(known);
+        }
         let mut exits = state.clone();
-        // Twice: what one turn empties, the next may read.
-        for _ in 0..2 {
-            self.targets.push((labels.clone(), true, State::new(), State::new()));
+        // What one turn empties, the next may read.
+        loop {
+            let before = state.clone();
+            self.targets.push((labels.clone(), true, State::default(), State::default()));
             let end = self.turn(s, state.clone(), &mut exits);
             if let Some((_, _, broken, continued)) = self.targets.pop() {
-                exits.extend(broken);
-                state.extend(continued.iter().copied());
-                exits.extend(continued);
+                exits.extend(&broken);
+                state.extend(&continued);
+                exits.extend(&continued);
             }
-            exits.extend(end.iter().copied());
-            state.extend(end);
+            exits.extend(&end);
+            state.extend(&end);
+            if state.is_subset(&before) {
+                break;
+            }
         }
+        self.turns.insert(key(s), state);
         exits
     }
 
@@ -275,21 +292,21 @@ impl Walk<'_> {
         match &s.kind {
             StmtKind::For { test, update, body, .. } => {
                 let state = test.iter().fold(state, |state, e| self.expr(e, state));
-                exits.extend(state.iter().copied());
+                exits.extend(&state);
                 let end = self.statement(body, state, vec![]);
                 let mut next = self.targets.last().map(|t| t.3.clone()).unwrap_or_default();
-                next.extend(end.into_iter().flatten());
+                end.iter().for_each(|end| next.extend(end));
                 update.iter().fold(next, |state, e| self.expr(e, state))
             }
             StmtKind::While(test, body) => {
                 let state = self.expr(test, state);
-                exits.extend(state.iter().copied());
+                exits.extend(&state);
                 self.statement(body, state, vec![]).unwrap_or_default()
             }
             StmtKind::DoWhile(body, test) => {
                 let end = self.statement(body, state, vec![]);
                 let mut next = self.targets.last().map(|t| t.3.clone()).unwrap_or_default();
-                next.extend(end.into_iter().flatten());
+                end.iter().for_each(|end| next.extend(end));
                 self.expr(test, next)
             }
             StmtKind::ForEach { target, body, .. } => {
@@ -315,17 +332,17 @@ impl Walk<'_> {
         if let Some(handler) = handler {
             self.thrown.push(thrown.clone());
             let caught = self.list(&handler.body, thrown);
-            any.extend(self.thrown.pop().unwrap_or_default());
+            any.extend(&self.thrown.pop().unwrap_or_default());
             out = match (out, caught) {
-                (Some(a), Some(b)) => Some(&a | &b),
+                (Some(a), Some(b)) => Some(a.union(&b)),
                 (a, b) => a.or(b),
             };
         }
         if let Some(outer) = self.thrown.last_mut() {
-            outer.extend(any.iter().copied());
+            outer.extend(&any);
         }
         if let Some(finalizer) = finalizer {
-            any.extend(out.iter().flatten().copied());
+            out.iter().for_each(|out| any.extend(out));
             let after = self.list(finalizer, any);
             if out.is_some() {
                 out = after;
@@ -338,7 +355,9 @@ impl Walk<'_> {
     fn unset(&self, sym: Sym, state: &mut State) {
         let var = &self.tree.vars[sym];
         if var.kind == VarKind::Let {
-            state.retain(|&slot| self.names.beside(self.name(slot)) != Some(var.name.as_str()));
+            for &slot in self.slots.get(var.name.as_str()).into_iter().flatten() {
+                state.remove(slot);
+            }
         }
     }
 
@@ -361,12 +380,12 @@ impl Walk<'_> {
                 state = self.expr(&parts[0], state);
                 let other = self.expr(&parts[2], state.clone());
                 state = self.expr(&parts[1], state);
-                state.extend(other);
+                state.extend(&other);
             }
             Kind::Logical(_, parts) => {
                 state = self.expr(&parts[0], state);
                 let right = self.expr(&parts[1], state.clone());
-                state.extend(right);
+                state.extend(&right);
             }
             _ => e.children(&mut |c| state = self.expr(c, std::mem::take(&mut state))),
         }
@@ -397,7 +416,7 @@ impl Walk<'_> {
                 thrown.insert(sym);
             }
         } else {
-            state.remove(&sym);
+            state.remove(sym);
         }
         state
     }
@@ -421,7 +440,8 @@ impl Walk<'_> {
             return;
         }
         let read = var.name.as_str();
-        let stale = state.iter().any(|&slot| self.names.beside(self.name(slot)) == Some(read));
+        let mut slots = self.slots.get(read).into_iter().flatten();
+        let stale = slots.any(|&slot| state.contains(slot));
         // Of several variables with one name it is not known which one the slot belongs to.
         if stale && self.count.get(&(self.id, read)) == Some(&1) {
             let problem = format!("{read} is read after its slot was emptied");
@@ -432,7 +452,7 @@ impl Walk<'_> {
 
 fn join(end: Option<State>, broken: State) -> Option<State> {
     match end {
-        Some(end) => Some(&end | &broken),
+        Some(end) => Some(end.union(&broken)),
         None if broken.is_empty() => None,
         None => Some(broken),
     }

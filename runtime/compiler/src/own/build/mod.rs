@@ -48,7 +48,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
                 declared: 0,
                 redeclared: !scoping.symbol_redeclarations(id).is_empty(),
                 assigned: 0,
-                managed_values: 0,
+                managed: false,
                 managed_uses: 0,
                 aliased: false,
                 mode: Mode::Plain,

@@ -46,7 +46,7 @@ impl<'t> Inserter<'t> {
         let mut mentioned = BTreeSet::new();
         self.mentions(s, &mut mentioned);
         for sym in mentioned {
-            if !needed.contains(&sym) {
+            if !needed.contains(sym) {
                 let slot = self.slot_of(sym);
                 if !dead.contains(&slot) {
                     dead.push(slot);
@@ -266,7 +266,7 @@ impl<'t> Inserter<'t> {
         let mut mentioned = BTreeSet::new();
         block.iter().for_each(|s| self.mentions(s, &mut mentioned));
         let mut dead: Vec<String> =
-            mentioned.iter().filter(|s| !needed.contains(s)).map(|&s| self.slot_of(s)).collect();
+            mentioned.iter().filter(|&&s| !needed.contains(s)).map(|&s| self.slot_of(s)).collect();
         let temps = (1..=self.temps).map(|n| self.names.temp(n));
         dead.extend(temps.filter(|t| !self.reserved.contains(t)));
         let drop = self.own("drop");
