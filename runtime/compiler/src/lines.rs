@@ -27,9 +27,14 @@ impl<'s> Lines<'s> {
     pub fn position(&self, offset: u32) -> (u32, u32) {
         let offset = offset.min(self.text.len() as u32);
         let line = self.starts.partition_point(|&s| s <= offset) - 1;
+        (line as u32, self.column(line, offset))
+    }
+
+    /// 0-based UTF-16 column of a byte offset on a line.
+    fn column(&self, line: usize, offset: u32) -> u32 {
         let start = self.starts[line] as usize;
         let end = char_start(self.text, offset as usize).max(start);
-        (line as u32, self.units_before(end) - self.units_before(start))
+        self.units_before(end) - self.units_before(start)
     }
 
     /// Byte offset of a 0-based line and 0-based UTF-16 column, clamped to the line.
@@ -58,6 +63,34 @@ impl<'s> Lines<'s> {
 
     pub fn len(&self) -> u32 {
         self.starts.len() as u32
+    }
+}
+
+/// Positions of byte offsets, for who asks in about ascending order.
+pub(crate) struct Places<'l> {
+    lines: &'l Lines<'l>,
+    /// The line that was found last.
+    line: usize,
+}
+
+impl<'l> Places<'l> {
+    pub fn new(lines: &'l Lines<'l>) -> Self {
+        Self { lines, line: 0 }
+    }
+
+    /// What [`Lines::position`] says.
+    pub fn position(&mut self, offset: u32) -> (u32, u32) {
+        let offset = offset.min(self.lines.text.len() as u32);
+        let starts = &self.lines.starts;
+        let holds = |line: usize| {
+            starts.get(line).is_some_and(|&s| s <= offset)
+                && starts.get(line + 1).is_none_or(|&s| offset < s)
+        };
+        if !holds(self.line) {
+            let found = || starts.partition_point(|&s| s <= offset) - 1;
+            self.line = if holds(self.line + 1) { self.line + 1 } else { found() };
+        }
+        (self.line as u32, self.lines.column(self.line, offset))
     }
 }
 

@@ -38,8 +38,7 @@ pub(crate) fn analyse<'a>(
     specifier: &str,
     program: &'a Program<'a>,
 ) -> Result<Semantic<'a>, CompileError> {
-    let built =
-        SemanticBuilder::new().with_check_syntax_error(true).with_build_nodes(true).build(program);
+    let built = SemanticBuilder::new().with_check_syntax_error(true).build(program);
     match built.diagnostics.errors().next() {
         Some(diagnostic) => Err(error(specifier, program.source_text, diagnostic)),
         None => Ok(built.semantic),

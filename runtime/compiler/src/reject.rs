@@ -9,7 +9,9 @@ use crate::{CompileError, parse};
 /// Fails at the first piece of such syntax.
 pub(crate) fn reject(specifier: &str, program: &Program<'_>) -> Result<(), CompileError> {
     let mut finder = Finder { found: None };
-    finder.visit_program(program);
+    if program.source_type.is_jsx() || may_decorate(program) {
+        finder.visit_program(program);
+    }
     match finder.found {
         None => Ok(()),
         Some((span, message, help)) => Err(parse::at(
@@ -21,6 +23,15 @@ pub(crate) fn reject(specifier: &str, program: &Program<'_>) -> Result<(), Compi
             Some(help.to_owned()),
         )),
     }
+}
+
+/// There is a sign outside of comments that decorators begin with.
+fn may_decorate(program: &Program<'_>) -> bool {
+    let mut comments = program.comments.iter().peekable();
+    program.source_text.match_indices('@').any(|(at, _)| {
+        while comments.next_if(|c| c.span.end as usize <= at).is_some() {}
+        comments.peek().is_none_or(|c| at < c.span.start as usize)
+    })
 }
 
 struct Finder {

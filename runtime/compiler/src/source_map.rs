@@ -3,73 +3,76 @@
 //! A consumer returns the segment at or before a position and adds nothing, so there is one
 //! segment at every place where a token can start. Format: ECMA-426.
 
-use crate::lines::Lines;
-use crate::text::Derived;
+use crate::lines::{Lines, Places, is_line_end};
+use crate::text::{Derived, Origins};
 
 /// JSON of the map from `stages.last()` back to `source`. Each stage was derived from the one
 /// before it, the first from `source`.
 pub(crate) fn generate(specifier: &str, source: &str, stages: &[&Derived]) -> String {
     let Some(last) = stages.last() else { return String::new() };
     let source_lines = Lines::new(source);
-    let mut writer = Writer::default();
-    let (mut line, mut line_start) = (0u32, 0usize);
-    let mut starts = TokenStarts::default();
-    let mut column = 0;
-    let mut counted = 0;
+    let mut places = Places::new(&source_lines);
+    let mut origins: Vec<_> = stages.iter().rev().map(|stage| Origins::new(stage)).collect();
+    let mut writer = Writer { text: Vec::with_capacity(last.code.len()), ..Writer::default() };
+    let (mut line, mut column) = (0, 0);
+    let mut in_word = false;
     // What stands behind a segment, up to the next, is its own: no other says the same again.
     let mut said = None;
-    for (offset, c) in last.code.char_indices() {
-        if starts.next(c)
-            && let Some(origin) = trace(stages, offset as u32)
+    let mut chars = last.code.char_indices().peekable();
+    while let Some((offset, c)) = chars.next() {
+        let kind = kind(c);
+        let word = kind == Kind::Word;
+        if (kind == Kind::Mark || word && !in_word)
+            && let Some(origin) = trace(&mut origins, offset as u32)
             && said != Some(origin)
         {
             said = Some(origin);
-            column += crate::lines::utf16_len(&last.code[counted.max(line_start)..offset]);
-            counted = offset;
-            let (src_line, src_column) = source_lines.position(origin);
+            let (src_line, src_column) = places.position(origin);
             writer.segment(line, column, src_line, src_column);
         }
-        let carriage_return_pair = c == '\r' && last.code[offset + 1..].starts_with('\n');
-        if crate::lines::is_line_end(c) && !carriage_return_pair {
-            line += 1;
-            said = None;
-            line_start = offset + c.len_utf8();
-            (column, counted) = (0, line_start);
+        in_word = word;
+        column += c.len_utf16() as u32;
+        let pair = c == '\r' && chars.peek().is_some_and(|&(_, next)| next == '\n');
+        if is_line_end(c) && !pair {
+            (line, column, said) = (line + 1, 0, None);
         }
     }
-    serde_json::json!({
-        "version": 3,
-        "sources": [specifier],
-        "sourcesContent": [source],
-        "names": [],
-        "mappings": writer.text,
-    })
-    .to_string()
+    let [specifier, source] =
+        [specifier, source].map(|text| serde_json::Value::from(text).to_string());
+    let mappings = String::from_utf8(writer.text).unwrap_or_default();
+    format!(
+        "{{\"version\":3,\"sources\":[{specifier}],\"sourcesContent\":[{source}],\"names\":[],\"mappings\":\"{mappings}\"}}"
+    )
 }
 
-fn trace(stages: &[&Derived], offset: u32) -> Option<u32> {
-    stages.iter().rev().try_fold(offset, |at, stage| stage.origin(at))
+fn trace(origins: &mut [Origins], offset: u32) -> Option<u32> {
+    origins.iter_mut().try_fold(offset, |at, stage| stage.of(at))
 }
 
-/// Places where a token can start: first characters of words and all punctuation. It also
-/// fires inside strings and comments, where an extra segment does no harm.
-#[derive(Default)]
-struct TokenStarts {
-    in_word: bool,
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Word,
+    Space,
+    /// Anything else: a token starts at each.
+    Mark,
 }
 
-impl TokenStarts {
-    fn next(&mut self, c: char) -> bool {
-        let word = c.is_alphanumeric() || matches!(c, '_' | '$' | '#' | '\\') || c as u32 > 0xFF;
-        let start = if word { !self.in_word } else { !c.is_whitespace() };
-        self.in_word = word;
-        start
+/// A token starts at the first character of a word and at each mark. That is so inside strings and
+/// comments too, where one more segment does no harm.
+fn kind(c: char) -> Kind {
+    match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '$' | '#' | '\\' => Kind::Word,
+        ' ' | '\t'..='\r' => Kind::Space,
+        '\0'..='\x7f' => Kind::Mark,
+        _ if c.is_alphanumeric() || c as u32 > 0xFF => Kind::Word,
+        _ if c.is_whitespace() => Kind::Space,
+        _ => Kind::Mark,
     }
 }
 
 #[derive(Default)]
 struct Writer {
-    text: String,
+    text: Vec<u8>,
     line: u32,
     column: u32,
     src_line: u32,
@@ -81,12 +84,12 @@ struct Writer {
 impl Writer {
     fn segment(&mut self, line: u32, column: u32, src_line: u32, src_column: u32) {
         while self.line < line {
-            self.text.push(';');
+            self.text.push(b';');
             self.line += 1;
             (self.column, self.open) = (0, false);
         }
         if self.open {
-            self.text.push(',');
+            self.text.push(b',');
         }
         self.open = true;
         self.vlq(i64::from(column) - i64::from(self.column));
@@ -105,7 +108,7 @@ impl Writer {
             let digit = rest & 31;
             rest >>= 5;
             let more = if rest > 0 { 32 } else { 0 };
-            self.text.push(char::from(DIGITS[(digit | more) as usize]));
+            self.text.push(DIGITS[(digit | more) as usize]);
             if rest == 0 {
                 break;
             }

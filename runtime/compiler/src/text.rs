@@ -31,8 +31,13 @@ impl Derived {
     /// Where the output byte at `out` came from. `None` before the first origin.
     pub fn origin(&self, out: u32) -> Option<u32> {
         let after = self.chunks.partition_point(|c| c.out <= out);
-        let chunk = self.chunks[..after].last()?;
-        Some(if chunk.copied { chunk.src + (out - chunk.out) } else { chunk.src })
+        Some(self.chunks[..after].last()?.origin(out))
+    }
+}
+
+impl Chunk {
+    fn origin(&self, out: u32) -> u32 {
+        if self.copied { self.src + (out - self.out) } else { self.src }
     }
 }
 
@@ -42,6 +47,33 @@ impl Derived {
         let after = self.chunks.partition_point(|c| c.out <= out);
         let chunk = self.chunks[..after].last().filter(|c| c.copied)?;
         Some(chunk.src + (out - chunk.out))
+    }
+}
+
+/// Origins of output bytes, for who asks in about ascending order.
+pub(crate) struct Origins<'d> {
+    chunks: &'d [Chunk],
+    /// Chunks up to the last one that was found.
+    after: usize,
+}
+
+impl<'d> Origins<'d> {
+    pub fn new(derived: &'d Derived) -> Self {
+        Self { chunks: &derived.chunks, after: 0 }
+    }
+
+    /// What [`Derived::origin`] says.
+    pub fn of(&mut self, out: u32) -> Option<u32> {
+        let holds = |after: usize| {
+            self.chunks[..after].last().is_none_or(|c| c.out <= out)
+                && self.chunks.get(after).is_none_or(|c| out < c.out)
+        };
+        if !holds(self.after) {
+            let next = (self.after + 1).min(self.chunks.len());
+            let found = || self.chunks.partition_point(|c| c.out <= out);
+            self.after = if holds(next) { next } else { found() };
+        }
+        Some(self.chunks[..self.after].last()?.origin(out))
     }
 }
 

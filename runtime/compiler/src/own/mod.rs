@@ -8,6 +8,7 @@ mod escape;
 mod explain;
 mod facts;
 mod flow;
+mod glance;
 mod hints;
 mod insert;
 mod links;
@@ -52,6 +53,9 @@ pub(crate) fn run<'a>(
     let script = source_type == SourceType::Script;
     let force = ownership == Ownership::Force;
     let whole = force || ownership == Ownership::Whole;
+    if !whole && !glance::may_have_hint(source, program, semantic) {
+        return Ok(None);
+    }
     let mut tree = build::build(program, semantic, force);
     if tree.dynamic || !decide(source, &mut tree, script, whole) {
         return Ok(None);

@@ -77,7 +77,9 @@ impl Walk<'_> {
                 self.slots.entry(beside).or_default().push(sym);
             }
         }
-        self.list(&unit.body, State::default());
+        if !self.slots.is_empty() {
+            self.list(&unit.body, State::default());
+        }
     }
 
     fn name(&self, sym: Sym) -> &str {

@@ -33,6 +33,7 @@ impl<'a> Builder<'a> {
         let inner = (body.span.start + 1, body.span.end - 1);
         let after = body.directives.last().map_or(inner.0, |d| d.span.end);
         let id = self.open(UnitKind::Function, f.span, (after, inner.1));
+        self.enter(&f.scope_id);
         self.tree.units[id].is_async = f.r#async;
         self.tree.units[id].is_generator = f.generator;
         if let Some(name) = f.id.as_ref().and_then(|name| name.symbol_id.get())
@@ -56,6 +57,7 @@ impl<'a> Builder<'a> {
             _ => (at.start, at.end),
         };
         let id = self.open(UnitKind::Arrow, f.span, inner);
+        self.enter(&f.scope_id);
         self.tree.units[id].is_async = f.r#async;
         self.params(&f.params);
         let body = match &f.body {
@@ -165,6 +167,7 @@ impl<'a> Builder<'a> {
 
     pub(super) fn class(&mut self, c: &'a Class<'a>) -> Kind {
         let mut parts = vec![];
+        self.enter(&c.scope_id);
         if let Some(id) = &c.id
             && let Some(sym) = id.symbol_id.get()
         {
@@ -231,6 +234,7 @@ impl<'a> Builder<'a> {
                 ClassElement::StaticBlock(s) => {
                     let start = skip_to(self.source, s.span.start, b'{') + 1;
                     self.open(UnitKind::ClassPart, s.span, (start, s.span.end - 1));
+                    self.enter(&s.scope_id);
                     let body = self.statements(&s.body);
                     self.close(body);
                 }

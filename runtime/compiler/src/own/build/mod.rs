@@ -64,6 +64,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
         force,
         tree: Tree { vars, ..Tree::default() },
         stack: vec![],
+        scopes: vec![None; scoping.scopes_len()],
         loops: vec![0],
         at_statement: false,
         in_list: false,
@@ -86,6 +87,8 @@ struct Builder<'a> {
     force: bool,
     tree: Tree,
     stack: Vec<UnitId>,
+    /// Units of scopes, as far as they are known; others lie where the scope around them does.
+    scopes: Vec<Option<UnitId>>,
     /// Loops around the current place, per open unit.
     loops: Vec<u32>,
     /// The next expression is a whole statement.
@@ -191,21 +194,21 @@ impl<'a> Builder<'a> {
     }
 
     /// The unit that owns a variable: where its scope's function is.
-    fn unit_of(&self, sym: Sym) -> UnitId {
+    fn unit_of(&mut self, sym: Sym) -> UnitId {
         let scoping = self.semantic.scoping();
         let id = oxc::semantic::SymbolId::from_usize(sym);
         let scope = scoping.symbol_scope_id(id);
-        // The innermost open unit whose span holds the scope's node.
-        let node = self.semantic.nodes().kind(scoping.get_node_id(scope)).span();
-        self.stack
-            .iter()
-            .rev()
-            .copied()
-            .find(|&u| {
-                let s = self.tree.units[u].span;
-                s.start <= node.start && node.end <= s.end
-            })
-            .unwrap_or(0)
+        let known = scoping.scope_ancestors(scope).find_map(|s| self.scopes[s.index()]);
+        let unit = known.unwrap_or(0);
+        self.scopes[scope.index()] = Some(unit);
+        unit
+    }
+
+    /// The innermost open unit is where a scope lies.
+    fn enter(&mut self, scope: &std::cell::Cell<Option<oxc::semantic::ScopeId>>) {
+        if let Some(scope) = scope.get() {
+            self.scopes[scope.index()] = Some(self.unit());
+        }
     }
 
     fn declare(&mut self, id: &BindingIdentifier<'a>, kind: VarKind, pattern: bool) -> Option<Sym> {

@@ -74,8 +74,7 @@ impl<'t> Inserter<'t> {
         let unstable = self.unstable.clone();
         if driving.is_some() {
             // The loop holds them, whatever happens to the variables.
-            let vars = self.tree.vars.iter().enumerate();
-            self.unstable.extend(vars.filter(|(_, v)| v.assigned > 0).map(|(sym, _)| sym));
+            self.unstable.extend(self.assigned);
         }
         let last_spread = call.args.last().is_some_and(|a| a.spread);
         let ticket = self.ticket.take().filter(|_| !last_spread);

@@ -117,7 +117,7 @@ impl<'t> Inserter<'t> {
             Kind::Read(sym)
                 if self.is_slot(*sym)
                     && self.live.last.contains(&e.span.start)
-                    && !self.unstable.contains(sym) =>
+                    && !self.unstable.contains(*sym) =>
             {
                 let slot = self.slot_of(*sym);
                 self.wrap(n, e.span, &format!("{done}({token}, "), &format!(", {slot} = void 0)"));

@@ -5,7 +5,7 @@
 //! slot (`own_into`), stored where nobody counts (`share`), returned (`give`). Subexpressions stay
 //! in place and in order, so evaluation order, positions and texts of the user's code survive.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 mod calls;
 mod chains;
@@ -21,6 +21,7 @@ mod values;
 use super::escape::Escape;
 use super::liveness::{self, Liveness};
 use super::names::Names;
+use super::sets::Set;
 use super::tree::*;
 use crate::text::Edits;
 
@@ -54,7 +55,13 @@ pub(crate) fn insert(
     let mut log = vec![];
     let mut seq = 0;
     let index = Index::new(tree);
-    let private = private_counts(source, tree);
+    let around = classes_around(tree);
+    let outermost = |unit: UnitId| around[unit].map(|(outermost, _)| outermost);
+    let private = private_counts(source, tree, &outermost);
+    let mut assigned = Set::default();
+    for (sym, _) in tree.vars.iter().enumerate().filter(|(_, v)| v.assigned > 0) {
+        assigned.insert(sym);
+    }
     for (id, unit) in tree.units.iter().enumerate() {
         if unit.left_alone.is_some() {
             continue;
@@ -78,7 +85,8 @@ pub(crate) fn insert(
             seq: &mut seq,
             pending: vec![],
             busy: vec![],
-            unstable: HashSet::new(),
+            unstable: Set::default(),
+            assigned: &assigned,
             slots: BTreeSet::new(),
             cells: BTreeSet::new(),
             binds: String::new(),
@@ -86,7 +94,7 @@ pub(crate) fn insert(
             ticket: None,
             driving: None,
             drives: None,
-            counts_private: outermost(tree, unit).is_some_and(|class| private[class]),
+            counts_private: outermost(id).is_some_and(|class| private[class]),
             callee: None,
             overridden: vec![],
             drivers: vec![],
@@ -108,21 +116,19 @@ pub(crate) fn insert(
     (edits, log)
 }
 
-/// The outermost class around a unit.
-fn outermost(tree: &Tree, unit: &Unit) -> Option<usize> {
-    let classes = tree.classes.iter().enumerate();
-    let around = classes.filter(|(_, c)| c.inner.holds(unit.span));
-    around.max_by_key(|(_, c)| c.inner.len()).map(|(class, _)| class)
-}
-
 /// By outermost class: every function that can name a private field of those inside is compiled.
-fn private_counts(source: &str, tree: &Tree) -> Vec<bool> {
+fn private_counts(
+    source: &str,
+    tree: &Tree,
+    outermost: &dyn Fn(UnitId) -> Option<usize>,
+) -> Vec<bool> {
     let mut counts = vec![true; tree.classes.len()];
     let names = |s: Span| {
         source.get(s.start as usize..s.end as usize).is_none_or(|text| text.contains('#'))
     };
-    for unit in tree.units.iter().filter(|u| u.left_alone.is_some()) {
-        if let Some(class) = outermost(tree, unit)
+    for (id, unit) in tree.units.iter().enumerate().filter(|(_, u)| u.left_alone.is_some()) {
+        if let Some(class) = outermost(id)
+            && counts[class]
             && (unit.kind == UnitKind::Field || names(unit.span))
         {
             counts[class] = false;
@@ -206,7 +212,9 @@ struct Inserter<'t> {
     /// Slots of variables that consumers in progress use as operands.
     busy: Vec<String>,
     /// Variables that the present expression assigns while it may still use old values.
-    unstable: HashSet<Sym>,
+    unstable: Set,
+    /// Variables of the whole file that are assigned.
+    assigned: &'t Set,
     slots: BTreeSet<String>,
     cells: BTreeSet<String>,
     /// Statements that retain what a pattern has bound.

@@ -2,10 +2,11 @@
 //!
 //! Invariant: a slot is dropped after the last statement that needs it, on every path.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::{AFTER, Inserter, guarded};
 use crate::own::liveness;
+use crate::own::sets::Set;
 use crate::own::tree::*;
 
 impl<'t> Inserter<'t> {
@@ -295,7 +296,7 @@ impl<'t> Inserter<'t> {
         e: &'t Expr,
         emit: impl FnOnce(&mut Self, &'t Expr),
     ) -> Vec<String> {
-        let mut assigned = HashSet::new();
+        let mut assigned = Set::default();
         match &e.kind {
             // The target of the outermost assignment changes after everything else.
             Kind::Assign(a) if matches!(a.target, Target::Var(..)) => {
@@ -344,13 +345,13 @@ impl<'t> Inserter<'t> {
 }
 
 /// Variables that an expression assigns.
-fn assigned_in(e: &Expr, into: &mut HashSet<Sym>) {
+fn assigned_in(e: &Expr, into: &mut Set) {
     if let Kind::Assign(a) = &e.kind {
         match &a.target {
             Target::Var(sym, _) => {
                 into.insert(*sym);
             }
-            Target::Pattern(pattern) => into.extend(&pattern.vars),
+            Target::Pattern(pattern) => pattern.vars.iter().for_each(|&sym| _ = into.insert(sym)),
             _ => {}
         }
     }

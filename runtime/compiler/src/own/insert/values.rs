@@ -153,7 +153,7 @@ impl<'t> Inserter<'t> {
             Mode::Shared { .. } if var.imported => named(true),
             Mode::Plain | Mode::Shared { .. } => Operand::default(),
             Mode::Borrowed | Mode::Kept { .. } | Mode::Lent { .. } => named(true),
-            Mode::Slot { .. } if !self.unstable.contains(&sym) => {
+            Mode::Slot { .. } if !self.unstable.contains(sym) => {
                 let slot = self.slot_of(sym);
                 self.busy.push(slot.clone());
                 if self.live.last.contains(&e.span.start) {
@@ -478,7 +478,7 @@ impl<'t> Inserter<'t> {
             Kind::Read(sym)
                 if self.is_slot(*sym)
                     && self.live.last.contains(&e.span.start)
-                    && !self.unstable.contains(sym) =>
+                    && !self.unstable.contains(*sym) =>
             {
                 let slot = self.slot_of(*sym);
                 let give = if done {
