@@ -71,11 +71,13 @@ pub(crate) struct Places<'l> {
     lines: &'l Lines<'l>,
     /// The line that was found last.
     line: usize,
+    /// The offset and its column that were found last.
+    last: (u32, u32),
 }
 
 impl<'l> Places<'l> {
     pub fn new(lines: &'l Lines<'l>) -> Self {
-        Self { lines, line: 0 }
+        Self { lines, line: 0, last: (0, 0) }
     }
 
     /// What [`Lines::position`] says.
@@ -90,7 +92,16 @@ impl<'l> Places<'l> {
             let found = || starts.partition_point(|&s| s <= offset) - 1;
             self.line = if holds(self.line + 1) { self.line + 1 } else { found() };
         }
-        (self.line as u32, self.lines.column(self.line, offset))
+        let text = self.lines.text;
+        // Mostly it is a word further on.
+        let near = offset.checked_sub(self.last.0).filter(|&n| n < STEP as u32);
+        let between = near.and_then(|_| text.get(self.last.0 as usize..offset as usize));
+        let column = match between.filter(|_| self.last.0 >= starts[self.line]) {
+            Some(between) => self.last.1 + utf16_len(between),
+            None => self.lines.column(self.line, offset),
+        };
+        self.last = (offset, column);
+        (self.line as u32, column)
     }
 }
 

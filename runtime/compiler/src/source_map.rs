@@ -18,21 +18,31 @@ pub(crate) fn generate(specifier: &str, source: &str, stages: &[&Derived]) -> St
     let mut in_word = false;
     // What stands behind a segment, up to the next, is its own: no other says the same again.
     let mut said = None;
-    let mut chars = last.code.char_indices().peekable();
-    while let Some((offset, c)) = chars.next() {
+    let code = last.code.as_str();
+    let mut at = 0;
+    while let Some(c) = char_at(code, at) {
         let kind = kind(c);
-        let word = kind == Kind::Word;
-        if (kind == Kind::Mark || word && !in_word)
-            && let Some(origin) = trace(&mut origins, offset as u32)
-            && said != Some(origin)
-        {
-            said = Some(origin);
-            let (src_line, src_column) = places.position(origin);
-            writer.segment(line, column, src_line, src_column);
+        let starts = kind == Kind::Mark || kind == Kind::Word && !in_word;
+        in_word = kind == Kind::Word;
+        if starts && let Some(origin) = trace(&mut origins, at as u32) {
+            if said != Some(origin) {
+                said = Some(origin);
+                let (src_line, src_column) = places.position(origin);
+                writer.segment(line, column, src_line, src_column);
+            }
+            // Inserted text says the same to its end.
+            let end = origins[0].inserted_until(code.len());
+            let rest = end.map_or(&[][..], |end| &code.as_bytes()[at..end]);
+            if !rest.is_empty() && rest.iter().all(|b| (b' '..=b'~').contains(b)) {
+                in_word = rest.last().is_some_and(|&b| self::kind(b.into()) == Kind::Word);
+                column += rest.len() as u32;
+                at += rest.len();
+                continue;
+            }
         }
-        in_word = word;
+        at += c.len_utf8();
         column += c.len_utf16() as u32;
-        let pair = c == '\r' && chars.peek().is_some_and(|&(_, next)| next == '\n');
+        let pair = c == '\r' && code.as_bytes().get(at) == Some(&b'\n');
         if is_line_end(c) && !pair {
             (line, column, said) = (line + 1, 0, None);
         }
@@ -43,6 +53,13 @@ pub(crate) fn generate(specifier: &str, source: &str, stages: &[&Derived]) -> St
     format!(
         "{{\"version\":3,\"sources\":[{specifier}],\"sourcesContent\":[{source}],\"names\":[],\"mappings\":\"{mappings}\"}}"
     )
+}
+
+fn char_at(text: &str, at: usize) -> Option<char> {
+    match text.as_bytes().get(at)? {
+        byte @ 0..0x80 => Some(char::from(*byte)),
+        _ => text.get(at..)?.chars().next(),
+    }
 }
 
 fn trace(origins: &mut [Origins], offset: u32) -> Option<u32> {

@@ -75,15 +75,24 @@ impl<'d> Origins<'d> {
         }
         Some(self.chunks[..self.after].last()?.origin(out))
     }
+
+    /// Where the text ends that one edit has put around the byte that was asked about last, in a
+    /// text of this length.
+    pub fn inserted_until(&self, length: usize) -> Option<usize> {
+        let inserted = self.chunks[..self.after].last().is_some_and(|c| !c.copied);
+        inserted.then(|| self.chunks.get(self.after).map_or(length, |c| c.out as usize))
+    }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Edit {
     start: u32,
     end: u32,
     /// Orders edits at the same place.
     rank: i32,
-    text: String,
+    /// Where its text stands among those of all edits.
+    from: u32,
+    to: u32,
     /// Source offset that error positions inside the inserted text point to.
     origin: u32,
 }
@@ -93,6 +102,7 @@ struct Edit {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Edits {
     edits: Vec<Edit>,
+    texts: String,
 }
 
 impl Edits {
@@ -107,19 +117,29 @@ impl Edits {
     /// Of the edits from `first` on, one puts a parenthesis at `at`.
     pub fn opens(&self, first: usize, at: u32) -> bool {
         let edits = self.edits.get(first..).unwrap_or_default();
-        edits.iter().any(|e| e.start == at && e.text.starts_with('('))
+        edits.iter().any(|e| e.start == at && self.text(e).starts_with('('))
     }
 
     /// Inserted texts of some of the edits, by their place in the source.
     pub fn texts(&self, range: std::ops::Range<usize>) -> Vec<(u32, &str)> {
         let mut found: Vec<_> = self.edits.get(range).unwrap_or_default().iter().collect();
         found.sort_by_key(|e| (e.start, e.rank));
-        found.into_iter().map(|e| (e.start, e.text.as_str())).collect()
+        found.into_iter().map(|e| (e.start, self.text(e))).collect()
+    }
+
+    fn text(&self, edit: &Edit) -> &str {
+        &self.texts[edit.from as usize..edit.to as usize]
+    }
+
+    fn add(&mut self, start: u32, end: u32, rank: i32, text: &str, origin: u32) {
+        let from = self.texts.len() as u32;
+        self.texts.push_str(text);
+        self.edits.push(Edit { start, end, rank, from, to: self.texts.len() as u32, origin });
     }
 
     /// Replaces a span.
-    pub fn replace(&mut self, start: u32, end: u32, text: impl Into<String>) {
-        self.edits.push(Edit { start, end, rank: 0, text: text.into(), origin: start });
+    pub fn replace(&mut self, start: u32, end: u32, text: impl AsRef<str>) {
+        self.add(start, end, 0, text.as_ref(), start);
     }
 
     /// The same; error positions inside the text point to `origin`.
@@ -129,24 +149,28 @@ impl Edits {
 
     /// Inserts before the byte at `at`. Of several insertions at one place, lower ranks come
     /// first; equal ranks keep the order of the calls. A replacement that starts there has rank 0.
-    pub fn insert(&mut self, at: u32, rank: i32, text: impl Into<String>, origin: u32) {
-        self.edits.push(Edit { start: at, end: at, rank, text: text.into(), origin });
+    pub fn insert(&mut self, at: u32, rank: i32, text: impl AsRef<str>, origin: u32) {
+        self.add(at, at, rank, text.as_ref(), origin);
     }
 
     /// Applies all edits.
     pub fn apply(mut self, source: &str) -> Derived {
         self.edits.sort_by_key(|e| (e.start, e.rank, std::cmp::Reverse(e.end)));
-        let mut result = Derived { code: String::with_capacity(source.len() + 64), chunks: vec![] };
+        let length = source.len() + self.texts.len();
+        let mut result = Derived {
+            code: String::with_capacity(length),
+            chunks: Vec::with_capacity(2 * self.edits.len() + 1),
+        };
         let mut at = 0;
-        for edit in self.edits {
+        for edit in &self.edits {
             if edit.start < at {
                 continue;
             }
             result.copy(source, at, edit.start);
-            if !edit.text.is_empty() {
+            if edit.from < edit.to {
                 let out = result.code.len() as u32;
                 result.chunks.push(Chunk { out, src: edit.origin, copied: false });
-                result.code.push_str(&edit.text);
+                result.code.push_str(self.text(edit));
             }
             at = edit.end;
         }

@@ -6,8 +6,7 @@
 //! is dropped when the call ends; the slot is emptied where a closure gets away after all.
 //! Deliberately not here: function declarations and closures inside closures, which escape.
 
-use std::collections::HashMap;
-
+use super::hash::NumberMap;
 use super::tree::*;
 
 /// Where a function expression stands.
@@ -31,16 +30,20 @@ pub(crate) enum Outcome {
     Elsewhere,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Escape {
-    places: HashMap<UnitId, Place>,
-    reads: HashMap<Sym, u32>,
-    calls: HashMap<Sym, u32>,
+    /// Of each function.
+    places: Vec<Option<Place>>,
+    /// Of each variable.
+    reads: Vec<u32>,
+    calls: Vec<u32>,
 }
 
 impl Escape {
     pub fn analyse(tree: &Tree) -> Self {
-        let mut result = Self::default();
+        let vars = tree.vars.len();
+        let places = vec![None; tree.units.len()];
+        let mut result = Self { places, reads: vec![0; vars], calls: vec![0; vars] };
         for unit in &tree.units {
             for s in &unit.body {
                 result.statement(s);
@@ -50,7 +53,7 @@ impl Escape {
     }
 
     fn statement(&mut self, s: &Stmt) {
-        let mut bound = HashMap::new();
+        let mut bound = NumberMap::default();
         super::modes::each_declarator(s, &mut |d| {
             if let (Target::Var(sym, _), Some(init)) = (&d.target, &d.init) {
                 bound.insert(init.span.start, *sym);
@@ -69,16 +72,12 @@ impl Escape {
         match &e.kind {
             Kind::Function(unit) => {
                 // A function that is seen in two places is not confined.
-                let known = self.places.insert(*unit, place);
-                if known.is_some_and(|k| k != place) {
-                    self.places.insert(*unit, Place::Elsewhere);
-                }
+                let known = self.places[*unit].filter(|&known| known != place);
+                self.places[*unit] = Some(known.map_or(place, |_| Place::Elsewhere));
             }
             Kind::Read(sym) => {
-                *self.reads.entry(*sym).or_default() += 1;
-                if place == Place::Called {
-                    *self.calls.entry(*sym).or_default() += 1;
-                }
+                self.reads[*sym] += 1;
+                self.calls[*sym] += u32::from(place == Place::Called);
             }
             Kind::Paren(inner) => self.expr(inner, place),
             Kind::Call(call) => {
@@ -105,7 +104,7 @@ impl Escape {
             && !var.exported
             && !var.exposed
             && !var.redeclared
-            && self.reads.get(&sym) == self.calls.get(&sym)
+            && self.reads[sym] == self.calls[sym]
     }
 
     /// `Some(None)`: confined. `Some(Some(confined))`: depends on the callee; `confined` tells
@@ -118,7 +117,7 @@ impl Escape {
         if closure.kind == UnitKind::Default {
             return Some(None);
         }
-        match self.places.get(&unit)? {
+        match self.places[unit].as_ref()? {
             Place::Called => Some(None),
             Place::Bound(sym) => self.only_called(tree, *sym).then_some(None),
             Place::Operand { result } => Some(Some(match result {
@@ -133,7 +132,8 @@ impl Escape {
     /// Captured variables whose closures are all confined get a slot.
     pub fn lend(&self, tree: &mut Tree) {
         let Index { users, .. } = Index::new(tree);
-        for (sym, users) in users.iter().enumerate() {
+        for sym in 0..tree.vars.len() {
+            let users = &users[sym];
             let var = &tree.vars[sym];
             let cell = var.mode == Mode::Cell;
             let entry = match var.mode {

@@ -4,8 +4,7 @@
 //! be read. Too live is safe, too dead is not: exceptions can leave from any expression inside
 //! `try`, jumps run enclosing `finally` blocks, and all of those count as successors.
 
-use std::collections::{HashMap, HashSet};
-
+use super::hash::{NumberMap, NumberSet};
 use super::tree::*;
 
 /// A set of variables.
@@ -15,13 +14,13 @@ pub(crate) type Live = super::sets::Set;
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
     /// Offsets of reads after which the variable is not needed.
-    pub last: HashSet<u32>,
+    pub last: NumberSet<u32>,
     /// Variables needed after a statement, by the statement's address.
-    pub after: HashMap<usize, Live>,
+    pub after: NumberMap<usize, Live>,
     /// Variables needed when a handler starts, by the offset of its body.
-    pub handlers: HashMap<u32, Live>,
+    pub handlers: NumberMap<u32, Live>,
     /// Offsets of assignment targets whose new value is not needed.
-    pub dead_stores: HashSet<u32>,
+    pub dead_stores: NumberSet<u32>,
 }
 
 pub(crate) fn key(s: &Stmt) -> usize {
@@ -37,7 +36,7 @@ pub(crate) fn analyse(unit: &Unit, slots: &dyn Fn(Sym) -> bool) -> Liveness {
         finals: vec![],
         targets: vec![],
         pending_label: vec![],
-        heads: HashMap::new(),
+        heads: NumberMap::default(),
     };
     walk.list(&unit.body, Live::default());
     walk.result
@@ -60,7 +59,7 @@ struct Walk<'s> {
     targets: Vec<Target_>,
     pending_label: Vec<String>,
     /// What a turn of a loop needs, by the loop's address.
-    heads: HashMap<usize, Live>,
+    heads: NumberMap<usize, Live>,
 }
 
 impl Walk<'_> {

@@ -9,6 +9,7 @@ mod explain;
 mod facts;
 mod flow;
 mod glance;
+mod hash;
 mod hints;
 mod insert;
 mod links;
@@ -157,7 +158,9 @@ fn check(
     let program = crate::parse::parse(&allocator, "", code, source_type).map_err(bad)?;
     let semantic = crate::parse::analyse("", &program).map_err(bad)?;
     let tree = build::build(&program, &semantic, false);
-    verify::verify(code, &tree, names)?;
+    let unresolved = semantic.scoping().root_unresolved_references();
+    let suspects = unresolved.keys().any(|name| names.is_own(name.as_str()));
+    verify::verify(code, &tree, names, suspects)?;
     Ok(functions::spans(&program))
 }
 

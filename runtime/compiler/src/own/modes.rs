@@ -8,7 +8,7 @@ pub(crate) fn decide(tree: &mut Tree, script: bool) {
         let (sym, unit) = tree.uses[i];
         tree.vars[sym].exposed |= tree.units[unit].left_alone.is_some();
     }
-    let Tree { units, vars, .. } = tree;
+    let Tree { units, vars, counted, .. } = tree;
     for var in vars.iter_mut() {
         var.exposed |= units[var.unit].left_alone.is_some();
         var.exposed |= script && var.unit == 0;
@@ -18,16 +18,25 @@ pub(crate) fn decide(tree: &mut Tree, script: bool) {
         });
     }
     super::flow::solve(units, vars);
-    promises(units, vars);
-    for var in vars.iter_mut() {
-        var.managed_uses = 0;
+    if !std::mem::replace(counted, true) {
+        count_uses(units, vars);
     }
-    for unit in units.iter() {
-        let mut uses = Uses { vars };
-        unit.body.iter().for_each(|s| uses.statement(s));
+    for var in vars.iter_mut() {
+        var.promise &= var.is_simple();
     }
     for i in 0..vars.len() {
         vars[i].mode = mode(&vars[i], &units[vars[i].unit]);
+    }
+}
+
+/// What does not depend on what else is found out.
+fn count_uses(units: &[Unit], vars: &mut [Var]) {
+    let mut uses = Uses { vars, awaits: false };
+    for unit in units {
+        unit.body.iter().for_each(|s| uses.statement(s));
+    }
+    if uses.awaits {
+        promises(units, vars);
     }
 }
 
@@ -47,7 +56,6 @@ fn promises(units: &[Unit], vars: &mut [Var]) {
                 let (read, awaited) = reads[*sym];
                 let var = &mut vars[*sym];
                 var.promise = direct_call(init).is_some()
-                    && var.is_simple()
                     && var.assigned == 0
                     && !var.captured
                     && !var.exported
@@ -280,14 +288,14 @@ pub(crate) fn each_child<'t>(s: &'t Stmt, visit: &mut dyn FnMut(&'t Stmt)) {
 
 /// Counts uses in which a managed value would matter.
 struct Uses<'v> {
-    vars: &'v mut Vec<Var>,
+    vars: &'v mut [Var],
+    /// A variable is awaited.
+    awaits: bool,
 }
 
 impl Uses<'_> {
     fn statement(&mut self, s: &Stmt) {
-        let mut found = vec![];
-        each_expr(s, &mut |e, position| found.push((e, position)));
-        found.into_iter().for_each(|(e, p)| self.expr(e, p));
+        each_expr(s, &mut |e, position| self.expr(e, position));
     }
 
     fn expr(&mut self, e: &Expr, position: Position) {
@@ -315,7 +323,12 @@ impl Uses<'_> {
                 a.target.children(&mut |c| self.expr(c, Managed));
                 self.expr(&a.value, Tested);
             }
-            _ => e.children(&mut |c| self.expr(c, Managed)),
+            _ => {
+                if let Kind::Await(inner) = &e.kind {
+                    self.awaits |= matches!(inner.kind, Kind::Read(_));
+                }
+                e.children(&mut |c| self.expr(c, Managed));
+            }
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::hash::NumberMap;
 use super::tree::{Mode, Sym, Tree};
 
 pub(crate) struct Names {
     prefix: String,
     /// The variable that holds the runtime half.
     pub runtime: String,
-    slots: HashMap<Sym, String>,
+    slots: NumberMap<Sym, String>,
 }
 
 impl Names {
@@ -18,7 +19,7 @@ impl Names {
         while is_used(source, &prefix) {
             prefix.push_str(if prefix.ends_with('_') { "$" } else { "_" });
         }
-        let mut slots: HashMap<Sym, String> = HashMap::new();
+        let mut slots = NumberMap::default();
         let mut taken: HashMap<&str, u32> = HashMap::new();
         for (sym, var) in tree.vars.iter().enumerate() {
             if matches!(var.mode, Mode::Slot { .. } | Mode::Cell | Mode::Lent { .. }) {

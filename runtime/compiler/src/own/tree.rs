@@ -26,6 +26,8 @@ pub(crate) struct Tree {
     pub apart: std::collections::HashMap<u32, Says>,
     /// Direct eval or `with` somewhere: nothing can be known about any variable.
     pub dynamic: bool,
+    /// Uses of variables have been counted.
+    pub counted: bool,
 }
 
 /// A message of V8: empty where it names a value, not an expression. See `spread` of the runtime half.
@@ -120,29 +122,53 @@ pub(crate) fn classes_around(tree: &Tree) -> Vec<Option<(usize, usize)>> {
 /// What a tree holds, by function and by variable: a large file has many of each.
 pub(crate) struct Index {
     /// Variables of each unit.
-    pub vars: Vec<Vec<Sym>>,
+    pub vars: Rows,
     /// Variables that each unit uses, once for every use.
-    pub used: Vec<Vec<Sym>>,
+    pub used: Rows,
     /// Units that use each variable.
-    pub users: Vec<Vec<UnitId>>,
+    pub users: Rows,
+}
+
+/// Lists of numbers, one after the other.
+pub(crate) struct Rows {
+    starts: Vec<u32>,
+    items: Vec<usize>,
+}
+
+impl Rows {
+    /// Lists for `count` keys, each in the order of its pairs of key and number.
+    fn new(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Self {
+        let mut starts = vec![0; count + 1];
+        pairs.clone().for_each(|(key, _)| starts[key + 1] += 1);
+        for key in 0..count {
+            starts[key + 1] += starts[key];
+        }
+        let mut next = starts.clone();
+        let mut items = vec![0; starts[count] as usize];
+        for (key, item) in pairs {
+            items[next[key] as usize] = item;
+            next[key] += 1;
+        }
+        Self { starts, items }
+    }
+}
+
+impl std::ops::Index<usize> for Rows {
+    type Output = [usize];
+
+    fn index(&self, key: usize) -> &[usize] {
+        &self.items[self.starts[key] as usize..self.starts[key + 1] as usize]
+    }
 }
 
 impl Index {
     pub fn new(tree: &Tree) -> Self {
-        let units = tree.units.len();
-        let mut index = Self {
-            vars: vec![vec![]; units],
-            used: vec![vec![]; units],
-            users: vec![vec![]; tree.vars.len()],
-        };
-        for (sym, var) in tree.vars.iter().enumerate() {
-            index.vars[var.unit].push(sym);
+        let (units, uses) = (tree.units.len(), tree.uses.iter());
+        Self {
+            vars: Rows::new(units, tree.vars.iter().enumerate().map(|(sym, var)| (var.unit, sym))),
+            used: Rows::new(units, uses.clone().map(|&(sym, unit)| (unit, sym))),
+            users: Rows::new(tree.vars.len(), uses.copied()),
         }
-        for &(sym, unit) in &tree.uses {
-            index.used[unit].push(sym);
-            index.users[sym].push(unit);
-        }
-        index
     }
 }
 

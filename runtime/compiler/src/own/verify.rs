@@ -7,14 +7,21 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::hash::NumberMap;
 use super::liveness::key;
 use super::names::Names;
 use super::tree::*;
 
 type State = super::sets::Set;
 
-/// `Err`: what is wrong, and the offset in the emitted text.
-pub(crate) fn verify(code: &str, tree: &Tree, names: &Names) -> Result<(), (String, u32)> {
+/// `Err`: what is wrong, and the offset in the emitted text. `suspects`: a name of the compiler's is not
+/// declared by anything around it.
+pub(crate) fn verify(
+    code: &str,
+    tree: &Tree,
+    names: &Names,
+    suspects: bool,
+) -> Result<(), (String, u32)> {
     let mut count: HashMap<(UnitId, &str), u32> = HashMap::new();
     for var in &tree.vars {
         *count.entry((var.unit, var.name.as_str())).or_default() += 1;
@@ -22,6 +29,7 @@ pub(crate) fn verify(code: &str, tree: &Tree, names: &Names) -> Result<(), (Stri
     let index = Index::new(tree);
     for (id, unit) in tree.units.iter().enumerate() {
         let mut walk = Walk {
+            suspects,
             vars: &index.vars[id],
             code,
             tree,
@@ -31,7 +39,7 @@ pub(crate) fn verify(code: &str, tree: &Tree, names: &Names) -> Result<(), (Stri
             error: None,
             targets: vec![],
             thrown: vec![],
-            turns: HashMap::new(),
+            turns: NumberMap::default(),
             slots: HashMap::new(),
         };
         walk.unit(unit);
@@ -43,6 +51,7 @@ pub(crate) fn verify(code: &str, tree: &Tree, names: &Names) -> Result<(), (Stri
 }
 
 struct Walk<'t> {
+    suspects: bool,
     /// Variables of the function.
     vars: &'t [Sym],
     code: &'t str,
@@ -57,7 +66,7 @@ struct Walk<'t> {
     /// What may be empty when an exception arrives.
     thrown: Vec<State>,
     /// What may be empty at the beginning of a loop's turn, by the loop's address.
-    turns: HashMap<usize, State>,
+    turns: NumberMap<usize, State>,
     /// Slots of the function, by the name of the variable beside them.
     slots: HashMap<&'t str, Vec<Sym>>,
 }
@@ -68,7 +77,9 @@ impl Walk<'_> {
     }
 
     fn unit(&mut self, unit: &Unit) {
-        self.names_declared(unit);
+        if self.suspects {
+            self.names_declared(unit);
+        }
         if unit.kind != UnitKind::Program {
             self.finally_drops(unit);
         }
@@ -112,7 +123,7 @@ impl Walk<'_> {
                 }));
             }
         }
-        let mut dropped: HashMap<Sym, usize> = HashMap::new();
+        let mut dropped: NumberMap<Sym, usize> = NumberMap::default();
         for s in &unit.body {
             if let StmtKind::Try { finalizer: Some(finalizer), .. } = &s.kind {
                 for sym in finalizer.iter().filter_map(|s| self.dropped(s)) {

@@ -5,7 +5,7 @@
 //! slot (`own_into`), stored where nobody counts (`share`), returned (`give`). Subexpressions stay
 //! in place and in order, so evaluation order, positions and texts of the user's code survive.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 mod calls;
 mod chains;
@@ -19,6 +19,7 @@ mod units;
 mod values;
 
 use super::escape::Escape;
+use super::hash::NumberMap;
 use super::liveness::{self, Liveness};
 use super::names::Names;
 use super::sets::Set;
@@ -99,9 +100,9 @@ pub(crate) fn insert(
             overridden: vec![],
             drivers: vec![],
             regiven: vec![],
-            promises: HashMap::new(),
-            links: HashMap::new(),
-            receivers: HashMap::new(),
+            promises: NumberMap::default(),
+            links: NumberMap::default(),
+            receivers: NumberMap::default(),
             reserved: vec![],
             free: vec![],
             temps: 0,
@@ -237,11 +238,11 @@ struct Inserter<'t> {
     /// Of those, the ones whose count goes to the caller after all.
     regiven: Vec<String>,
     /// Tokens of variables that hold promises.
-    promises: HashMap<Sym, String>,
+    promises: NumberMap<Sym, String>,
     /// What the rest of an optional chain starts from, by the offset of its dot.
-    links: HashMap<u32, Operand>,
+    links: NumberMap<u32, Operand>,
     /// Receivers of methods that are called after such a dot.
-    receivers: HashMap<u32, Operand>,
+    receivers: NumberMap<u32, Operand>,
     /// Temporaries of loops around the present statement.
     reserved: Vec<String>,
     free: Vec<usize>,
@@ -291,7 +292,7 @@ impl<'t> Inserter<'t> {
     }
 
     fn own(&self, operation: &str) -> String {
-        format!("{}.{operation}", self.names.runtime)
+        [&self.names.runtime, ".", operation].concat()
     }
 
     fn temp(&mut self) -> Slot {

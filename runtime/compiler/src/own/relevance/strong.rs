@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::super::hash::NumberMap;
 use super::super::hints::{HINTS, PLAIN_GLOBALS};
 use super::super::links::Links;
 use super::super::modes::{each_child, each_own_expr};
@@ -110,7 +111,7 @@ struct Search<'t> {
     /// Names of methods in a file that takes nothing from outside: they mean its own.
     defined: HashSet<&'t str>,
     /// Classes by where their elements end.
-    ends: HashMap<u32, usize>,
+    ends: NumberMap<u32, usize>,
     /// Hints of the operands that were seen of expressions in progress.
     any: Vec<Hint>,
     carried: Vec<Hint>,

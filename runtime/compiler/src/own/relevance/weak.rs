@@ -3,8 +3,9 @@
 //! Each function is looked at once, when it is found to be compiled. Invariant: time grows with the
 //! program and with what it names.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::super::hash::{NumberMap, NumberSet};
 use super::super::links::Links;
 use super::super::modes::{Position, each_expr};
 use super::strong::Strong;
@@ -36,7 +37,7 @@ struct Search<'t> {
     /// Methods by name; those of a name that was called are gone.
     methods: HashMap<&'t str, Vec<UnitId>>,
     /// Classes by the variable that names them.
-    named: HashMap<Sym, usize>,
+    named: NumberMap<Sym, usize>,
     /// Parts of each class.
     parts: Links,
     /// Parts without which no instance can be counted.
@@ -45,7 +46,7 @@ struct Search<'t> {
     follow: Links,
     touched: Vec<bool>,
     /// Variables whose functions are compiled.
-    called: HashSet<Sym>,
+    called: NumberSet<Sym>,
 }
 
 impl<'t> Search<'t> {
@@ -76,7 +77,7 @@ impl<'t> Search<'t> {
             essential,
             follow: Links::default(),
             touched: vec![false; tree.classes.len()],
-            called: HashSet::new(),
+            called: NumberSet::default(),
         }
     }
 
