@@ -143,8 +143,8 @@ impl Edits {
     }
 
     /// The same; error positions inside the text point to `origin`.
-    pub fn replace_from(&mut self, start: u32, end: u32, text: impl Into<String>, origin: u32) {
-        self.edits.push(Edit { start, end, rank: 0, text: text.into(), origin });
+    pub fn replace_from(&mut self, start: u32, end: u32, text: impl AsRef<str>, origin: u32) {
+        self.add(start, end, 0, text.as_ref(), origin);
     }
 
     /// Inserts before the byte at `at`. Of several insertions at one place, lower ranks come
