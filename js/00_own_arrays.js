@@ -13,6 +13,7 @@ import {
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { fetched, unknown } from "ext:mlrun_tensor/00_own_calls.js";
 import { iterated, spread, store, taken } from "ext:mlrun_tensor/00_own_places.js";
+import { collect, isMade } from "ext:mlrun_tensor/00_own_steps.js";
 
 // A builtin that is known by what it does was just called, and its result needs counting: what it
 // is, and how to. Of an array method with callbacks, the last one writes it.
@@ -268,6 +269,7 @@ function askedOn(f, last, text, receiver, a) {
     if (effected(f, receiver, arguments, true)) return last;
   }
   if (makesOf(f, last, receiver)) return last;
+  if (f === arrayFrom && receiver === ArrayClass && isMade(last)) return drained(last);
   return apply(fetched, undefined, arguments);
 }
 
@@ -333,6 +335,10 @@ function askedMore(f, last, text, receiver, a) {
   if (typeof f !== "function") return apply(fetched, undefined, arguments);
   if (isArray(receiver) && effected(f, receiver, arguments, false)) return last;
   if (f === assign && receiver === ObjectClass && assigned(arguments)) return last;
+  if (f === arrayOf && receiver === ArrayClass) {
+    builtin = listsOperands;
+    return last;
+  }
   // Its other operand is only handed on to the callback, which borrows it.
   if (wrappers.has(a)) return last;
   if (f === arrayFrom && receiver === ArrayClass && arguments.length < 6 && compiled(last)) {
@@ -342,18 +348,38 @@ function askedMore(f, last, text, receiver, a) {
   return apply(fetched, undefined, arguments);
 }
 
-/** `askOn` for a call with a spread operand, of which only the list is at hand: what the list holds goes into
- * the array, or to a callee that nothing is known of. */
-export function askSpread(f, last, text, receiver, a) {
+/** `askOn` for a call with spread operands, of which only lists are at hand: `lists` has a bit for the last
+ * operand, then for the others. What a list holds goes into the array, or to a callee that nothing is known of. */
+export function askSpread(f, last, text, lists, receiver, a) {
   return follows(f) ? last : apply(askedSpread, undefined, arguments);
 }
 
-function askedSpread(f, last, text, receiver, a) {
+function askedSpread(f, last, text, lists, receiver, a) {
   builtin = undefined;
   if (wrappers.has(a)) return last;
   const puts = f === A.push || f === A.unshift || f === A.splice;
-  if (puts && isArray(receiver) && effected(f, receiver, arguments, false)) return last;
-  return apply(fetched, undefined, arguments);
+  if (!puts || !isArray(receiver) || !fits(f, receiver) || !areLists(arguments, lists)) return apply(fetched, undefined, arguments);
+  eachOperand(arguments, lists, (v, isList) => {
+    if (isList) children(v, (child) => taken(receiver, child));
+    else taken(receiver, v);
+  });
+  builtin = f === A.splice ? splicing(receiver) : results.get(f);
+  return last;
+}
+
+/** Operands of `askSpread` behind the receiver: the last one, then the others. */
+function eachOperand(operands, lists, visit) {
+  visit(operands[1], (lists & 1) !== 0);
+  for (let i = 5; i < operands.length; i++) visit(operands[i], (lists & (1 << (i - 4))) !== 0);
+}
+
+/** What is spread is what the lists hold. */
+function areLists(operands, lists) {
+  let all = operands.length < 30;
+  eachOperand(operands, lists, (v, isList) => {
+    all &&= !isList || (iterated(v) && v.length < 2 ** 20 && isDense(v));
+  });
+  return all;
 }
 
 /** `askOn` for an operation that is the last use of `which` of its operands: see `offer`. */
@@ -397,10 +423,11 @@ function sorting(f, array, compare) {
 // ---- Functions of Array and Object.
 
 const ArrayClass = Array, ObjectClass = Object;
-const { from: arrayFrom } = Array;
+const { from: arrayFrom, of: arrayOf } = Array;
 const { assign, values: objectValues, entries: objectEntries, fromEntries } = Object;
 callbacks.set(arrayFrom, callbacks.get(A.map));
 const copies = { f: arrayFrom, finish: (v) => (lit(v), true) };
+const listsOperands = { f: arrayOf, finish: (v) => (lit(v), true) };
 const takesValues = { f: objectValues, finish: (v) => (lit(v), true) };
 const takesEntries = {
   f: objectEntries,
@@ -414,9 +441,10 @@ const makesObject = { f: fromEntries, finish: (v) => (lit(v), true) };
 
 /** `f(last)` gives a fresh container of what `last` holds, and runs no code of the program. */
 function makesOf(f, last, receiver) {
-  if (receiver === ArrayClass && f === arrayFrom) {
-    if (!counted(last) || !iterated(last)) return false;
-    builtin = copies;
+  if (receiver === ArrayClass) {
+    if (f === arrayOf) builtin = listsOperands;
+    else if (f === arrayFrom && counted(last) && iterated(last)) builtin = copies;
+    else return false;
   } else if (receiver === ObjectClass && counted(last) && isContainer(last)) {
     // What is counted has data properties only.
     if (f === objectValues) builtin = takesValues;
@@ -427,6 +455,20 @@ function makesOf(f, last, receiver) {
     return false;
   }
   return true;
+}
+
+/** `Array.from(g(x))`: what the generator yields, in a list that its copy ends. */
+function drained(generator) {
+  const list = collect(generator);
+  builtin = {
+    f: arrayFrom,
+    finish(v) {
+      lit(v);
+      release(list);
+      return true;
+    },
+  };
+  return list;
 }
 
 /** An array of pairs whose keys convert without code of the program. */

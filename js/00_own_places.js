@@ -98,42 +98,84 @@ export function field(v) {
   return took(v);
 }
 
-// Counts of parameters' defaults, until the function takes them.
-let defaults;
-let waiting = 0;
+// Counts of parameters, until the function takes them: a chain, on top what the innermost call has bound so
+// far. Where code of the program runs meanwhile, a guard is on top, so that functions which that calls do
+// not take what is above their own.
+let bound;
+/** A chain that is longer is what functions left which failed: its counts stay with nobody. */
+const LONGEST = 32;
 
-/** A parameter's default. */
+function push(value, guard) {
+  const rest = bound !== undefined && bound.length < LONGEST ? bound : undefined;
+  return bound = { value, guard, rest, length: rest === undefined ? 1 : rest.length + 1 };
+}
+
+/** What holds the count of `v` for this call; `take`: it is handed over. */
+function find(v, take) {
+  for (let at = bound, before; at !== undefined && !at.guard; before = at, at = at.rest) {
+    if (at.value !== v) continue;
+    if (!take) return true;
+    if (before === undefined) bound = at.rest;
+    else before.rest = at.rest;
+    return true;
+  }
+  return false;
+}
+
+/** The innermost guard goes. */
+function unguard() {
+  for (let at = bound, before; at !== undefined; before = at, at = at.rest) {
+    if (!at.guard) continue;
+    if (before === undefined) bound = at.rest;
+    else before.rest = at.rest;
+    return;
+  }
+}
+
+/** A parameter's default, which runs no code. */
 export function dflt(v) {
-  return wait(field(v));
+  field(v);
+  if (counted(v)) push(v, false);
+  return v;
+}
+
+/** What a parameter's default computes comes next. */
+export const compute = () => push(undefined, true);
+
+/** It is computed. */
+export function computed(guard, v) {
+  bound = guard.rest;
+  return dflt(v);
+}
+
+/** The same of a value that nobody counts, or that is kept for ever. */
+export function guarded(guard, v) {
+  bound = guard.rest;
+  return v;
 }
 
 /** A parameter that a pattern has bound: code may run before the function takes it. */
 export function early(v) {
-  return wait(hold(v));
-}
-
-function wait(v) {
-  if (!counted(v)) return v;
-  if (waiting > 15) {
-    defaults = undefined;
-    waiting = 0;
-  }
-  defaults = { value: v, rest: defaults };
-  waiting++;
+  if (!counted(v) || find(v, false)) return v;
+  retain(v);
+  push(v, false);
   return v;
 }
 
+/** The same, in front of the pattern's next key; `again`: another key's guard is there. */
+export function keyed(v, again) {
+  if (again) unguard();
+  early(v);
+  push(undefined, true);
+  return v;
+}
+
+/** The pattern is done. */
+export const arrived = () => unguard();
+
 /** A parameter that may have come from its default, or was taken early. */
 export function arg(v) {
-  if (!counted(v)) return v;
-  for (let at = defaults, before; at !== undefined; before = at, at = at.rest) {
-    if (at.value !== v) continue;
-    if (before === undefined) defaults = at.rest;
-    else before.rest = at.rest;
-    waiting--;
-    return v;
-  }
-  retain(v);
+  if (counted(v) && !find(v, true)) retain(v);
   return v;
 }
 

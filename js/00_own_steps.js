@@ -90,6 +90,9 @@ export function ownGen(v, f) {
   return own(v, f);
 }
 
+/** A generator that a compiled function has made, for what steps through it at once. */
+export const isMade = (v) => generators.has(v) && untouched(v) === Generator.next;
+
 const plainObject = (o) => typeof o === "object" && o !== null && counts.isProxy?.(o) === false;
 
 const { iterator: iteratorKey, asyncIterator: asyncIteratorKey } = Symbol;
@@ -136,7 +139,8 @@ class Driver {
     return this;
   }
   next() {
-    stepToken = this.#token = { value: undefined };
+    // A pattern takes several steps before it has what was yielded.
+    stepToken = this.#token = { value: undefined, before: this.#token };
     let step;
     try {
       step = apply(this.#next, this.#generator, []);
@@ -156,9 +160,12 @@ class Driver {
   }
   static took(d) {
     if (!Driver.is(d)) return;
-    const v = d.#token.value;
-    d.#token.value = undefined;
-    if (counted(v)) release(v);
+    for (let token = d.#token; token !== undefined; token = token.before) {
+      const v = token.value;
+      token.value = undefined;
+      if (counted(v)) release(v);
+    }
+    d.#token = undefined;
   }
 }
 Object.setPrototypeOf(Driver.prototype, null);

@@ -7,7 +7,7 @@ export {
   adopt, again, bare, borrowed, configure, drop, give, given, hold, leave, lend, lit, lose, put, record, share, took,
 } from "ext:mlrun_tensor/00_own_counts.js";
 export {
-  apart, arg, birth, copy, dflt, early, field, first, fresh, gone, heir, list, made, open, parent, parts, shareAll, spread, store, swap, tested,
+  apart, arg, arrived, birth, compute, computed, copy, dflt, early, field, first, fresh, gone, guarded, heir, keyed, list, made, open, parent, parts, shareAll, spread, store, swap, tested,
 } from "ext:mlrun_tensor/00_own_places.js";
 export {
   askGen, askGenFetched, askGenMore, askGenOn, claim, collect, done, drive, enter, fnEach, fnGen, fnSteps, ownGen, pass, resume, resumed, ticket, ticketFor,

@@ -239,6 +239,24 @@ flat("getters, and what super gets", () => {
   const d = new Doubled(x), n = d.norm;
   sink += n.item() + d.norm.item() + d.both[1].sum().item();
 });
+const padded = ({ w = x.add(1), b } = {}) => (b ? w.add(b) : w).sum();
+const chained = (w = x.add(1), b = w.mul(2)) => w.add(b).sum();
+flat("defaults of parameters", () => {
+  sink += padded().item() + padded({ b: y }).item() + chained().item() + chained(y).item();
+});
+function* halves(t) {
+  yield t.mul(0.5);
+  yield t.mul(0.25);
+}
+flat("generators that are taken apart", () => {
+  const [a, b] = halves(x), list = Array.from(halves(y));
+  sink += a.add(b).add(list[1]).sum().item();
+});
+flat("lists of operands", () => {
+  const list = Array.of(x.neg(), y.neg()), more = [x.add(2), y.add(2)];
+  list.push(x.add(3), ...more);
+  sink += list.pop().sum().item();
+});
 flat("layers", () => {
   const l = new nn.Linear(6, 2), p = new nn.Parameter(x.detach());
   sink += l.forward(x).sum().item() + p.sum().item();

@@ -122,6 +122,7 @@ impl Call {
         matches!(
             self.text.as_str(),
             "Array.from"
+                | "Array.of"
                 | "Object.assign"
                 | "Object.values"
                 | "Object.entries"

@@ -294,6 +294,8 @@ pub(crate) struct Var {
     pub rest: bool,
     /// A parameter whose default is counted.
     pub defaulted: bool,
+    /// A parameter: code of the program runs between its binding and the function's body, where no guard can be put.
+    pub loose: bool,
     /// The function that the variable always holds.
     pub function: Option<UnitId>,
     /// The function above gives plain values only.

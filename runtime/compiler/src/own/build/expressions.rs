@@ -230,11 +230,8 @@ impl<'a> Builder<'a> {
 
     pub(super) fn update(&mut self, u: &'a ast::UpdateExpression<'a>) -> Kind {
         let target = match &u.argument {
-            SimpleAssignmentTarget::AssignmentTargetIdentifier(id) => match self.resolve(id) {
-                Some(sym) => {
-                    self.tree.vars[sym].assigned += 1;
-                    Target::Var(sym, span(id.span))
-                }
+            SimpleAssignmentTarget::AssignmentTargetIdentifier(id) => match self.assigned(id) {
+                Some(sym) => Target::Var(sym, span(id.span)),
                 None => Target::Global,
             },
             other => match other.as_member_expression() {
@@ -260,11 +257,8 @@ impl<'a> Builder<'a> {
             _ => AssignOp::Arithmetic,
         };
         let target = match &a.left {
-            AssignmentTarget::AssignmentTargetIdentifier(id) => match self.resolve(id) {
-                Some(sym) => {
-                    self.tree.vars[sym].assigned += 1;
-                    Target::Var(sym, span(id.span))
-                }
+            AssignmentTarget::AssignmentTargetIdentifier(id) => match self.assigned(id) {
+                Some(sym) => Target::Var(sym, span(id.span)),
                 None => Target::Global,
             },
             AssignmentTarget::ArrayAssignmentTarget(_)

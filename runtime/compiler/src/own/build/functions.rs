@@ -88,7 +88,10 @@ impl<'a> Builder<'a> {
                     self.tree.units[unit].params.push(sym);
                 }
             } else {
+                let before = self.tree.units[unit].params.len();
                 let part = self.complex_param(&param.pattern, param.initializer.as_deref());
+                let flat = part.as_ref().is_none_or(|p| !p.iterates && p.shape.is_none());
+                self.loosen(if part.is_some() { 0 } else { before }, before, flat);
                 patterns.extend(part);
             }
         }
@@ -107,6 +110,19 @@ impl<'a> Builder<'a> {
             }
         }
         self.take_apart(patterns);
+    }
+
+    /// Parameters from `from` to `before` are read before a pattern runs code, those behind while it does, unless it is `flat`;
+    /// the body of a generator starts later than any guard lasts.
+    fn loosen(&mut self, from: usize, before: usize, flat: bool) {
+        let unit = self.unit();
+        let here = &self.tree.units[unit];
+        let end = if flat && !here.is_generator { before } else { here.params.len() };
+        let start = if here.is_generator { 0 } else { from };
+        for i in start..end {
+            let sym = self.tree.units[unit].params[i];
+            self.tree.vars[sym].loose = true;
+        }
     }
 
     /// What a pattern binds is retained by its next key. There is no such place between two

@@ -36,6 +36,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
                 destructured: false,
                 rest: false,
                 defaulted: false,
+                loose: false,
                 function: None,
                 plain_calls: false,
                 unclaimed: false,
@@ -189,7 +190,19 @@ impl<'a> Builder<'a> {
         let unit = self.unit();
         self.tree.uses.push((sym, unit));
         let declared = self.unit_of(sym);
-        self.tree.vars[sym].captured |= declared != unit;
+        // A default runs before the body: what it reads of the other parameters is held meanwhile.
+        let here = &self.tree.units[unit];
+        let reads = here.kind == UnitKind::Default && here.parent == Some(declared);
+        self.tree.vars[sym].captured |= declared != unit && !reads;
+        Some(sym)
+    }
+
+    /// A variable that is assigned.
+    fn assigned(&mut self, id: &IdentifierReference<'a>) -> Option<Sym> {
+        let sym = self.resolve(id)?;
+        let elsewhere = self.unit_of(sym) != self.unit();
+        self.tree.vars[sym].assigned += 1;
+        self.tree.vars[sym].captured |= elsewhere;
         Some(sym)
     }
 

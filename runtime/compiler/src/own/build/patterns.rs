@@ -194,10 +194,7 @@ impl<'a> Builder<'a> {
     pub(super) fn assignment_pattern(&mut self, t: &'a AssignmentTarget<'a>, into: &mut Pattern) {
         match t {
             AssignmentTarget::AssignmentTargetIdentifier(id) => {
-                if let Some(sym) = self.resolve(id) {
-                    self.tree.vars[sym].assigned += 1;
-                    into.vars.push(sym);
-                }
+                into.vars.extend(self.assigned(id));
             }
             AssignmentTarget::ArrayAssignmentTarget(p) => {
                 for element in p.elements.iter().flatten() {
@@ -244,10 +241,7 @@ impl<'a> Builder<'a> {
                     let init = self.expr(init);
                     into.exprs.push(init);
                 }
-                if let Some(sym) = self.resolve(&p.binding) {
-                    self.tree.vars[sym].assigned += 1;
-                    into.vars.push(sym);
-                }
+                into.vars.extend(self.assigned(&p.binding));
             }
             AssignmentTargetProperty::AssignmentTargetPropertyProperty(p) => {
                 if p.computed

@@ -208,7 +208,7 @@ impl<'t> Inserter<'t> {
         let mut check = !named.is_empty();
         let mut unnamed = false;
         let spread = call.args.iter().any(|a| a.spread);
-        let mut last_slot = None;
+        let (mut last_slot, mut named_args) = (None, vec![]);
         for (i, a) in call.args.iter().enumerate() {
             // A callback in front of an initial value, or of its `this`, is replaced.
             let walks = i == 0 && count == 2 && call.walks_array() && ask.name.ends_with("More");
@@ -231,6 +231,7 @@ impl<'t> Inserter<'t> {
                 && let Some(text) = operand.text
             {
                 named.push(text);
+                named_args.push(i);
             }
         }
         let escaping = self.escaping(call);
@@ -252,7 +253,9 @@ impl<'t> Inserter<'t> {
             };
             if (check || always) && !name.is_empty() {
                 pre = format!("{}({function}, ", self.own(name));
-                let details = ends.iter().chain(&ask.text).chain(&named);
+                // Which operands, the last one first, are lists.
+                let lists = (name == "askSpread").then(|| lists(call, &named_args));
+                let details = ends.iter().chain(&ask.text).chain(&lists).chain(&named);
                 post.extend(details.map(|t| format!(", {t}")));
                 post.push(')');
             }
@@ -549,6 +552,13 @@ impl<'t> Inserter<'t> {
             _ => false,
         }
     }
+}
+
+/// Bits of the operands that are spread: of the last one, then of those with names.
+fn lists(call: &Call, named: &[usize]) -> String {
+    let last = call.args.len() - 1;
+    let spread = |(bit, &i): (usize, &usize)| u32::from(call.args[i].spread) << bit;
+    std::iter::once(&last).chain(named).enumerate().map(spread).sum::<u32>().to_string()
 }
 
 fn leads_to_chain(e: &Expr) -> bool {

@@ -91,6 +91,7 @@ pub(crate) fn insert(
             slots: BTreeSet::new(),
             cells: BTreeSet::new(),
             binds: String::new(),
+            steps: None,
             tickets: vec![],
             ticket: None,
             driving: None,
@@ -220,6 +221,8 @@ struct Inserter<'t> {
     cells: BTreeSet<String>,
     /// Statements that retain what a pattern has bound.
     binds: String,
+    /// What steps through a generator for the present pattern.
+    steps: Option<String>,
     /// Tokens of the calls in progress, innermost last.
     tickets: Vec<Option<String>>,
     /// The token for the next call.

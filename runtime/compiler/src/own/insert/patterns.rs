@@ -13,6 +13,11 @@ impl<'t> Inserter<'t> {
         let (outer, inner) = (self.next(), self.next());
         let edits = self.edits.len();
         match (pattern.retained, pattern.iterates) {
+            (true, true) if self.makes_generator(value) => {
+                let driver = self.driver();
+                self.driven(value, &driver, false, None, "fnSteps");
+                self.steps = Some(driver);
+            }
             (true, true) => self.iterated(value),
             (true, false) => _ = self.held(value),
             (false, _) => self.share(value),
@@ -58,6 +63,9 @@ impl<'t> Inserter<'t> {
                 self.pending.iter_mut().filter(|s| **s == name).for_each(String::clear);
             }
         }
+        if let Some(driver) = self.steps.take() {
+            self.binds.push_str(&format!("{}({driver});", self.own("yielded")));
+        }
     }
 
     /// Each key retains what the one before it has bound; so many of them are done.
@@ -70,13 +78,20 @@ impl<'t> Inserter<'t> {
         keys.len().saturating_sub(1)
     }
 
-    /// The same for parameters, whose slots do not exist yet.
-    pub(super) fn parameter_keys(&mut self) {
+    /// The same for parameters, whose slots do not exist yet. Gives whether a guard is left.
+    pub(super) fn parameter_keys(&mut self) -> bool {
+        let mut guarded = false;
         for pair in self.unit.keys.windows(2) {
             let Some(sym) = pair[0].var else { continue };
-            let take = self.early(sym);
+            let mut take = self.early(sym);
+            if take.starts_with(&self.own("early")) {
+                let again = if guarded { ", true" } else { "" };
+                take = format!("{}({}{again})", self.own("keyed"), self.var(sym).name);
+                guarded = true;
+            }
             self.before_key(&pair[1], &take);
         }
+        guarded
     }
 
     /// Retains a parameter before the function begins; nothing where that is not needed. One that a
@@ -86,7 +101,7 @@ impl<'t> Inserter<'t> {
         if matches!(var.mode, Mode::Plain | Mode::Borrowed) {
             return String::new();
         }
-        let take = if var.captured { "hold" } else { "early" };
+        let take = if var.captured || var.loose { "hold" } else { "early" };
         format!("{}({})", self.own(take), var.name)
     }
 

@@ -16,8 +16,11 @@ impl<'t> Inserter<'t> {
         if matches!(self.unit.kind, UnitKind::Field | UnitKind::Default) {
             return self.part(whole);
         }
-        self.parameter_keys();
-        let entry = self.entry();
+        let guarded = self.parameter_keys();
+        let mut entry = self.entry();
+        if guarded {
+            entry.insert_str(0, &format!("{}();", self.own("arrived")));
+        }
         if self.unit.kind == UnitKind::Program {
             self.program_slots();
             return;
@@ -121,9 +124,14 @@ impl<'t> Inserter<'t> {
             close.push_str(&format!("{MARK}}})()"));
         }
         if !e.is_plain(&self.tree.vars) && !is_definition(e) {
-            let alone = self.unit.binds.is_some_and(|sym| !self.var(sym).captured);
-            let take = if alone { "dflt" } else { "field" };
-            open.insert_str(0, &format!("{}(", self.own(take)));
+            let waits = |sym: Sym| !self.var(sym).captured && !self.var(sym).loose;
+            let alone = self.unit.binds.is_some_and(waits);
+            let text = match alone {
+                true if e.runs_no_code() => format!("{}(", self.own("dflt")),
+                true => format!("{}({}(), ", self.own("computed"), self.own("compute")),
+                false => format!("{}(", self.own("field")),
+            };
+            open.insert_str(0, &text);
             close.push(')');
         } else if self.unit.kind == UnitKind::Field && !e.is_bare(&self.tree.vars) {
             open.insert_str(0, &format!("{}(", self.own("hold")));
@@ -135,6 +143,11 @@ impl<'t> Inserter<'t> {
         let takes = self.unit.early.iter().filter(|&&sym| !bound(sym)).map(|&sym| self.early(sym));
         let early: String = takes.filter(|t| !t.is_empty()).map(|t| t + ", ").collect();
         if !early.is_empty() {
+            // What it runs must not take what waits.
+            if !open.starts_with(&self.own("computed")) {
+                open.insert_str(0, &format!("{}({}(), ", self.own("guarded"), self.own("compute")));
+                close.push(')');
+            }
             open.insert_str(0, &format!("({early}"));
             close.push(')');
         }
@@ -193,7 +206,7 @@ impl<'t> Inserter<'t> {
         let var = self.var(sym);
         let take = self.own(match var.rest {
             true => "lit",
-            false if var.defaulted && !var.captured => "arg",
+            false if var.defaulted && !var.captured && !var.loose => "arg",
             false => "hold",
         });
         let name = &var.name;
