@@ -64,7 +64,7 @@ pub(crate) fn tell(source: &str, tree: &Tree, names: &Names, edits: &Edits, log:
         let Some(reason) = reason(tree, var) else { continue };
         slots.insert(names.slot(sym), story.fates.len());
         let (at, name) = (var.at, var.name.clone());
-        let fate = Fate { at, span: None, name, ends: BTreeSet::new(), reason };
+        let fate = Fate { at, span: None, name: name.to_string(), ends: BTreeSet::new(), reason };
         story.fates.push(fate);
     }
     for unit in &tree.units {

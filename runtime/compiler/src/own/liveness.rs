@@ -43,7 +43,7 @@ pub(crate) fn analyse(unit: &Unit, slots: &dyn Fn(Sym) -> bool) -> Liveness {
 }
 
 struct Target_ {
-    labels: Vec<String>,
+    labels: Vec<Name>,
     is_loop: bool,
     on_break: Live,
     on_continue: Live,
@@ -57,7 +57,7 @@ struct Walk<'s> {
     /// What enclosing `finally` blocks need.
     finals: Vec<Live>,
     targets: Vec<Target_>,
-    pending_label: Vec<String>,
+    pending_label: Vec<Name>,
     /// What a turn of a loop needs, by the loop's address.
     heads: NumberMap<usize, Live>,
 }
@@ -166,7 +166,7 @@ impl Walk<'_> {
 
     fn target(
         &mut self,
-        labels: Vec<String>,
+        labels: Vec<Name>,
         is_loop: bool,
         on_break: Live,
         on_continue: Live,
@@ -178,7 +178,7 @@ impl Walk<'_> {
         live
     }
 
-    fn repeat(&mut self, s: &Stmt, labels: Vec<String>, out: Live) -> Live {
+    fn repeat(&mut self, s: &Stmt, labels: Vec<Name>, out: Live) -> Live {
         // A turn of a loop around this one only adds to what is needed: found before, found again.
         let mut head = self.heads.get(&key(s)).cloned().unwrap_or_default();
         loop {
@@ -197,7 +197,7 @@ impl Walk<'_> {
     }
 
     /// One pass over a loop; `head` is what the next turn needs. Gives what this turn needs.
-    fn once(&mut self, s: &Stmt, labels: Vec<String>, out: Live, head: Live) -> Live {
+    fn once(&mut self, s: &Stmt, labels: Vec<Name>, out: Live, head: Live) -> Live {
         match &s.kind {
             StmtKind::For { test, update, body, .. } => {
                 let next = match update {
@@ -238,8 +238,8 @@ impl Walk<'_> {
         }
     }
 
-    fn switch(&mut self, e: &Expr, cases: &[Case], mut labels: Vec<String>, out: Live) -> Live {
-        labels.push(String::new());
+    fn switch(&mut self, e: &Expr, cases: &[Case], mut labels: Vec<Name>, out: Live) -> Live {
+        labels.push(Name::from(""));
         let mut all = out.clone();
         let after = out.clone();
         self.target(labels, false, out, Live::default(), |w| {

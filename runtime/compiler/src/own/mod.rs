@@ -157,7 +157,7 @@ fn check(
     };
     let program = crate::parse::parse(&allocator, "", code, source_type).map_err(bad)?;
     let semantic = crate::parse::analyse("", &program).map_err(bad)?;
-    let tree = build::build(&program, &semantic, false);
+    let tree = build::outline(&program, &semantic);
     let unresolved = semantic.scoping().root_unresolved_references();
     let suspects = unresolved.keys().any(|name| names.is_own(name.as_str()));
     verify::verify(code, &tree, names, suspects)?;

@@ -42,6 +42,15 @@ impl Names {
         format!("{}0this", self.prefix)
     }
 
+    /// The numbers of those slots that are temporaries, in ascending order.
+    pub fn temps(&self, slots: &[String]) -> Vec<usize> {
+        let number = |slot: &String| slot.strip_prefix(&self.prefix)?.parse().ok();
+        let mut numbers: Vec<_> =
+            slots.iter().filter(|slot| self.is_temp(slot)).filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     pub fn temp(&self, n: usize) -> String {
         format!("{}{n}", self.prefix)
     }

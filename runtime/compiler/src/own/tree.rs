@@ -4,6 +4,8 @@
 //! evaluation order. What has no place here becomes [`Kind::Unsupported`], and the function that
 //! holds it is left alone.
 
+/// A name of the program; a short one needs no memory of its own.
+pub(crate) type Name = oxc::str::CompactStr;
 /// Index of a function or of the program (0) in [`Tree::units`].
 pub(crate) type UnitId = usize;
 /// Index of a variable, the same as oxc's symbol index.
@@ -17,7 +19,7 @@ pub(crate) struct Tree {
     pub uses: Vec<(Sym, UnitId)>,
     pub classes: Vec<ClassInfo>,
     /// Functions that are methods: of classes, of object literals, or assigned to a property.
-    pub methods: Vec<(String, UnitId)>,
+    pub methods: Vec<(Name, UnitId)>,
     /// Private names that some class has an accessor for: a read of it would run code.
     pub private_accessors: std::collections::HashSet<String>,
     /// What V8 says where the value that starts at an offset cannot be iterated.
@@ -275,7 +277,7 @@ pub(crate) enum Mode {
 /// A variable of the program and everything the pass must know about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Var {
-    pub name: String,
+    pub name: Name,
     pub kind: VarKind,
     pub unit: UnitId,
     /// Used in a unit other than its own.
@@ -401,7 +403,7 @@ pub(crate) struct Call {
     /// Offsets of the parentheses.
     pub open: u32,
     /// What V8 calls the callee in "x is not a function".
-    pub text: String,
+    pub text: Name,
     /// `super(...)`.
     pub is_super: bool,
 }
@@ -418,7 +420,7 @@ pub(crate) struct Member {
     pub is_super: bool,
     pub optional: bool,
     /// `.name`; private names with `#`.
-    pub name: Option<String>,
+    pub name: Option<Name>,
     /// Where V8 says that the read is: at the name, or at the dot behind a call.
     pub at: u32,
     /// Where the name stands, if that is not `at`.
@@ -551,9 +553,9 @@ pub(crate) enum StmtKind {
     },
     While(Expr, Box<Stmt>),
     DoWhile(Box<Stmt>, Expr),
-    Label(String, Box<Stmt>),
-    Break(Option<String>),
-    Continue(Option<String>),
+    Label(Name, Box<Stmt>),
+    Break(Option<Name>),
+    Continue(Option<Name>),
     Return(Option<Expr>),
     Throw(Expr),
     Switch(Expr, Vec<Case>),

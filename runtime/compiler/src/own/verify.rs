@@ -62,7 +62,7 @@ struct Walk<'t> {
     count: &'t HashMap<(UnitId, &'t str), u32>,
     error: Option<(String, u32)>,
     /// Labels, is a loop, states at `break`, states at `continue`.
-    targets: Vec<(Vec<String>, bool, State, State)>,
+    targets: Vec<(Vec<Name>, bool, State, State)>,
     /// What may be empty when an exception arrives.
     thrown: Vec<State>,
     /// What may be empty at the beginning of a loop's turn, by the loop's address.
@@ -190,7 +190,7 @@ impl Walk<'_> {
     }
 
     /// `None`: the statement does not end normally.
-    fn statement(&mut self, s: &Stmt, state: State, labels: Vec<String>) -> Option<State> {
+    fn statement(&mut self, s: &Stmt, state: State, labels: Vec<Name>) -> Option<State> {
         match &s.kind {
             StmtKind::Nothing | StmtKind::Unsupported(_) => Some(state),
             StmtKind::Expr(e) | StmtKind::Export(e) => Some(self.expr(e, state)),
@@ -239,7 +239,7 @@ impl Walk<'_> {
                     .iter()
                     .filter_map(|c| c.test.as_ref())
                     .fold(self.expr(e, state), |state, e| self.expr(e, state));
-                self.targets.push((vec![String::new()], true, State::default(), State::default()));
+                self.targets.push((vec![Name::from("")], true, State::default(), State::default()));
                 let mut through = Some(entry.clone());
                 for case in cases {
                     let from = through.map_or_else(|| entry.clone(), |t| t.union(&entry));
@@ -258,7 +258,7 @@ impl Walk<'_> {
         }
     }
 
-    fn jump(&mut self, label: Option<&String>, state: State, again: bool) -> Option<State> {
+    fn jump(&mut self, label: Option<&Name>, state: State, again: bool) -> Option<State> {
         let target = self.targets.iter_mut().rev().find(|t| match label {
             Some(label) => t.0.contains(label),
             None => t.1,
@@ -269,7 +269,7 @@ impl Walk<'_> {
         None
     }
 
-    fn repeat(&mut self, s: &Stmt, mut state: State, labels: Vec<String>) -> State {
+    fn repeat(&mut self, s: &Stmt, mut state: State, labels: Vec<Name>) -> State {
         if let StmtKind::For { init: Some(init), .. } = &s.kind {
             state = self.statement(init, state.clone(), vec![]).unwrap_or(state);
         }

@@ -111,7 +111,7 @@ impl<'a> Builder<'a> {
                     optional: false,
                     args,
                     open: n.callee.span().end,
-                    text: callee_text(&n.callee),
+                    text: self.name_of(&n.callee),
                     is_super: false,
                 }))
             }
@@ -200,7 +200,7 @@ impl<'a> Builder<'a> {
                         // `get` of a descriptor, or of a proxy's handler.
                         self.tree.units[unit].implicit =
                             p.kind == PropertyKind::Get || p.key.is_specific_static_name("get");
-                        self.tree.methods.extend(p.key.name().map(|n| (n.into_owned(), unit)));
+                        self.tree.methods.extend(p.key.name().map(|n| (n.into(), unit)));
                     }
                     if p.shorthand {
                         // `{ x }` has one identifier for key and value.
@@ -338,9 +338,14 @@ impl<'a> Builder<'a> {
             optional: c.optional,
             args,
             open,
-            text: callee_text(&c.callee),
+            text: self.name_of(&c.callee),
             is_super,
         }))
+    }
+
+    /// What V8 calls a callee.
+    fn name_of(&self, callee: &Expression<'a>) -> Name {
+        if self.outline { Name::from("") } else { callee_text(callee).into() }
     }
 
     /// An expression of which more than its value counts: what is called keeps its receiver.
@@ -374,10 +379,10 @@ impl<'a> Builder<'a> {
         };
         let (name, computed) = match m {
             MemberExpression::StaticMemberExpression(m) => {
-                (Some(m.property.name.to_string()), None)
+                (Some(m.property.name.as_str().into()), None)
             }
             MemberExpression::PrivateFieldExpression(m) => {
-                (Some(format!("#{}", m.field.name)), None)
+                (Some(format!("#{}", m.field.name).into()), None)
             }
             MemberExpression::ComputedMemberExpression(m) => (None, Some(self.expr(&m.expression))),
         };

@@ -221,7 +221,7 @@ impl<'a> Builder<'a> {
                     }
                     self.tree.units[unit].is_constructor = constructor;
                     self.tree.units[unit].counts_instance = constructor && base;
-                    self.tree.methods.extend(m.key.name().map(|name| (name.into_owned(), unit)));
+                    self.tree.methods.extend(m.key.name().map(|name| (name.into(), unit)));
                     if constructor {
                         class.constructor = Some(unit);
                     }
@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
                             &self.tree.units[unit].body[..]
                             && let Kind::Function(method) = value.kind
                         {
-                            let name = p.key.name().map(|name| (name.into_owned(), method));
+                            let name = p.key.name().map(|name| (name.into(), method));
                             self.tree.methods.extend(name);
                         }
                     }

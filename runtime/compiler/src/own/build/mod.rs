@@ -18,13 +18,27 @@ use super::tree::{self, *};
 
 /// Converts a parsed and analysed program. `force`: no literal is plain, whatever it holds.
 pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, force: bool) -> Tree {
+    converted(program, semantic, force, false)
+}
+
+/// The same, without what callees are called: nothing will be emitted.
+pub(crate) fn outline<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>) -> Tree {
+    converted(program, semantic, false, true)
+}
+
+fn converted<'a>(
+    program: &'a Program<'a>,
+    semantic: &'a Semantic<'a>,
+    force: bool,
+    outline: bool,
+) -> Tree {
     let scoping = semantic.scoping();
     let vars = scoping
         .symbol_ids()
         .map(|id| {
             let flags = scoping.symbol_flags(id);
             Var {
-                name: scoping.symbol_name(id).to_owned(),
+                name: scoping.symbol_name(id).into(),
                 kind: VarKind::Other,
                 unit: 0,
                 captured: false,
@@ -63,6 +77,7 @@ pub(crate) fn build<'a>(program: &'a Program<'a>, semantic: &'a Semantic<'a>, fo
         source: program.source_text,
         semantic,
         force,
+        outline,
         tree: Tree { vars, ..Tree::default() },
         stack: vec![],
         scopes: vec![None; scoping.scopes_len()],
@@ -86,6 +101,8 @@ struct Builder<'a> {
     semantic: &'a Semantic<'a>,
     /// Every literal is taken to hold something that needs counting.
     force: bool,
+    /// Texts of callees are left out.
+    outline: bool,
     tree: Tree,
     stack: Vec<UnitId>,
     /// Units of scopes, as far as they are known; others lie where the scope around them does.

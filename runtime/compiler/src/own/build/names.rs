@@ -12,9 +12,9 @@ pub(super) fn skip_to(source: &str, from: u32, byte: u8) -> u32 {
         if bytes[at] == byte {
             break;
         }
-        if source[at..].starts_with("/*") {
+        if bytes[at..].starts_with(b"/*") {
             at += source[at..].find("*/").map_or(2, |n| n + 2);
-        } else if source[at..].starts_with("//") {
+        } else if bytes[at..].starts_with(b"//") {
             at += source[at..].find(crate::lines::is_line_end).unwrap_or(2);
         } else {
             at += 1;
@@ -237,7 +237,7 @@ impl Printer {
             }
             MemberExpression::StaticMemberExpression(m) => {
                 let link = if m.optional { "?." } else { "." };
-                format!("{}{link}{}", self.text(&m.object), m.property.name)
+                [&self.text(&m.object), link, m.property.name.as_str()].concat()
             }
             MemberExpression::PrivateFieldExpression(m) => {
                 format!("{}[#{}]", self.text(&m.object), m.field.name)

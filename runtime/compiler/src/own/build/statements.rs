@@ -93,13 +93,13 @@ impl<'a> Builder<'a> {
                 StmtKind::DoWhile(body, b.expr(&s.test))
             }),
             Statement::LabeledStatement(s) => {
-                StmtKind::Label(s.label.name.to_string(), self.boxed(&s.body))
+                StmtKind::Label(s.label.name.as_str().into(), self.boxed(&s.body))
             }
             Statement::BreakStatement(s) => {
-                StmtKind::Break(s.label.as_ref().map(|l| l.name.to_string()))
+                StmtKind::Break(s.label.as_ref().map(|l| l.name.as_str().into()))
             }
             Statement::ContinueStatement(s) => {
-                StmtKind::Continue(s.label.as_ref().map(|l| l.name.to_string()))
+                StmtKind::Continue(s.label.as_ref().map(|l| l.name.as_str().into()))
             }
             Statement::ReturnStatement(s) => {
                 let unit = self.unit();

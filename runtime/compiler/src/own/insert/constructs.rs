@@ -29,7 +29,7 @@ impl<'t> Inserter<'t> {
             self.edits.replace_from(start, end, text, e.span.start);
         }
         let function = match &call.callee.kind {
-            Kind::Read(sym) if stable => self.var(*sym).name.clone(),
+            Kind::Read(sym) if stable => self.var(*sym).name.to_string(),
             _ => {
                 let raw = self.raw();
                 self.value(&call.callee);

@@ -34,7 +34,7 @@ impl<'t> Inserter<'t> {
             Some(driver) => i.driven(e, driver, awaits, holds.as_deref(), question),
             None => i.value(e),
         });
-        self.free.retain(|&n| !pending.contains(&self.names.temp(n)));
+        self.keep_from_use(&pending);
         self.reserved.extend(pending.iter().cloned());
         if let Target::Pattern(pattern) = target {
             let done = if plain { 0 } else { self.keys(&pattern.keys, |_, _| false) };

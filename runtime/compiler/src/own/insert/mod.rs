@@ -107,7 +107,7 @@ pub(crate) fn insert(
             reserved: vec![],
             free: vec![],
             temps: 0,
-            raw_free: vec![],
+            raws_in_use: 0,
             raws: 0,
         };
         inserter.unit();
@@ -250,7 +250,7 @@ struct Inserter<'t> {
     reserved: Vec<String>,
     free: Vec<usize>,
     temps: usize,
-    raw_free: Vec<usize>,
+    raws_in_use: usize,
     raws: usize,
 }
 
@@ -310,11 +310,9 @@ impl<'t> Inserter<'t> {
     }
 
     fn raw(&mut self) -> String {
-        let n = self.raw_free.pop().unwrap_or_else(|| {
-            self.raws += 1;
-            self.raws
-        });
-        self.names.raw(n)
+        self.raws_in_use += 1;
+        self.raws = self.raws.max(self.raws_in_use);
+        self.names.raw(self.raws_in_use)
     }
 
     fn var(&self, sym: Sym) -> &'t Var {

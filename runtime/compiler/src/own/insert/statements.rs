@@ -121,7 +121,7 @@ impl<'t> Inserter<'t> {
                     self.bind_before(d, early);
                     let done = self.declarator(d);
                     // They are dropped after the statement: the next declarator needs others.
-                    self.free.retain(|&n| !done.contains(&self.names.temp(n)));
+                    self.keep_from_use(&done);
                     flush.extend(done);
                 }
                 self.release(&flush);
@@ -318,12 +318,18 @@ impl<'t> Inserter<'t> {
 
     /// Temporaries can be used again by the next statement.
     pub(super) fn release(&mut self, slots: &[String]) {
-        for n in 1..=self.temps {
-            if slots.contains(&self.names.temp(n)) && !self.free.contains(&n) {
+        for n in self.names.temps(slots) {
+            if !self.free.contains(&n) {
                 self.free.push(n);
             }
         }
-        self.raw_free = (1..=self.raws).rev().collect();
+        self.raws_in_use = 0;
+    }
+
+    /// Temporaries that the next expression must not use.
+    pub(super) fn keep_from_use(&mut self, slots: &[String]) {
+        let kept = self.names.temps(slots);
+        self.free.retain(|n| kept.binary_search(n).is_err());
     }
 
     /// Emits an expression where no statement can follow: drops happen inside it.

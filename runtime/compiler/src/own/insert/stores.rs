@@ -90,7 +90,7 @@ impl<'t> Inserter<'t> {
     /// `o.p = V`: the container retains the new value and gives up the old one.
     pub(super) fn store_member(&mut self, m: &'t Member, value: &'t Expr) {
         let private = m.name.as_ref().is_some_and(|n| n.starts_with('#'));
-        let field = m.name.as_ref().is_some_and(|n| !self.tree.private_accessors.contains(n));
+        let field = m.name.as_deref().is_some_and(|n| !self.tree.private_accessors.contains(n));
         // So does a shorter length.
         let empties = self.is_empty(value) || m.name.as_deref() == Some("length");
         if private && field && matches!(m.object.kind, Kind::This) && self.counts_private {

@@ -148,7 +148,7 @@ impl<'t> Inserter<'t> {
     /// A read of a variable as an operand.
     pub(super) fn read(&mut self, e: &'t Expr, sym: Sym) -> Operand {
         let var = self.var(sym);
-        let named = |check| Operand { text: Some(var.name.clone()), check, slot: None };
+        let named = |check| Operand { text: Some(var.name.to_string()), check, slot: None };
         match var.mode {
             Mode::Shared { .. } if var.imported => named(true),
             Mode::Plain | Mode::Shared { .. } => Operand::default(),
@@ -296,7 +296,7 @@ impl<'t> Inserter<'t> {
                     let (put, name) = (self.own("put"), &slot.name);
                     let pre = format!("({name} = {put}(");
                     self.wrap(n, e.span, &pre, &format!(", {name}))"));
-                } else if (1..=self.temps).any(|t| self.names.temp(t) == slot.name) {
+                } else if self.names.is_temp(&slot.name) {
                     // A consumer names the operand by its slot, whichever branch it came from.
                     let pre = format!("({} = {}(", slot.name, self.own("hold"));
                     self.wrap(n, e.span, &pre, "))");
@@ -429,7 +429,7 @@ impl<'t> Inserter<'t> {
         let Kind::Read(sym) = &e.kind else { return };
         let n = self.next();
         let operand = self.read(e, *sym);
-        if operand.text.is_some_and(|t| t != self.var(*sym).name) {
+        if operand.text.is_some_and(|t| self.var(*sym).name != t) {
             let pre = format!("{}: ", self.var(*sym).name);
             self.wrap(n, e.span, &pre, "");
         }
