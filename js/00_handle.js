@@ -218,7 +218,7 @@ export class Tensor {
     return (numbers[1] & 1) !== 0;
   }
   set requiresGrad(on) {
-    ops.op_tensor_requires_grad(idOf(this), !!on);
+    ops.op_tensor_requires_grad(idOf(this), flag("requiresGrad", "value", on));
   }
   get isLeaf() {
     if (idOf(this) <= 0) op_tensor_disposed(this.#id);
@@ -594,12 +594,13 @@ export function list(values) {
   return out;
 }
 
-/** Checks an array of whole numbers given by the user. */
-export function integers(op, name, values) {
+/** Checks an array of whole numbers given by the user; without `most` one that goes into a native call. */
+export function integers(op, name, values, most = numbers.length) {
   if (typeof values === "number") values = [values];
   if (values === null || typeof values !== "object" || typeof values.length !== "number") {
     throw new TypeError(`${op}: ${name} must be an array of integers, got ${describe(values)}`);
   }
+  if (values.length > most) throw new RangeError(`${op}: ${name} has ${values.length} numbers, expected at most ${most}`);
   const out = [];
   for (const v of new SafeArrayIterator(values)) {
     if (typeof v !== "number" || v % 1 !== 0) {
@@ -629,7 +630,35 @@ export function numberError(v, text) {
   return typeof v === "number" ? new RangeError(text) : new TypeError(text);
 }
 
-/** The options object of a call: unknown names are an error that lists the known ones. */
+/** Options that are true or false in every function that takes them. */
+const FLAGS = new SafeSet([
+  "accumulate", "affine", "alignCorners", "allowUnused", "averageAttnWeights", "batchFirst", "bias", "bidirectional",
+  "ceilMode", "centered", "compressed", "countIncludePad", "createGraph", "cycleMomentum", "descending", "dropLast",
+  "elementwiseAffine", "errorIfNonfinite", "freeze", "header", "isCausal", "keepdim", "largest", "needWeights",
+  "nesterov", "normFirst", "persistent", "replacement", "requiresGrad", "retainGraph", "shuffle", "sorted", "stable",
+  "strict", "threePhase", "trackRunningStats", "training",
+]);
+
+/** One boolean given by the user. */
+export function flag(op, name, v) {
+  if (typeof v !== "boolean") throw new TypeError(`${op}: ${name} must be true or false, got ${describe(v)}`);
+  return v;
+}
+
+/** Refuses an argument behind the last one, which would change what is meant; `hint` says what does. */
+export function noMore(op, more, hint = "") {
+  if (more !== undefined) throw new TypeError(`${op}: got ${describe(more)} as one argument too many${hint}`);
+}
+
+/** Refuses options where there are none. Numbers pass: an operation may be a callback, which gets an index. */
+export function noOptions(op, more) {
+  if (typeof more === "object" && more !== null) throw new TypeError(`${op}: takes no options, got ${describe(more)}`);
+}
+
+/**
+ * The options object of a call: unknown names are an error that lists the known ones, and so is
+ * anything but true or false where that is expected.
+ */
 export function options(op, given, known) {
   if (given === undefined || given === null) return {};
   if (typeof given !== "object" || isTensor(given)) {
@@ -639,6 +668,7 @@ export function options(op, given, known) {
     if (!known.includes(key)) {
       throw new TypeError(`${op}: unknown option "${key}", expected ${known.join(", ")}`);
     }
+    if (FLAGS.has(key) && given[key] !== undefined) flag(op, key, given[key]);
   }
   return borrowed(given);
 }
@@ -746,8 +776,8 @@ for (const key of Reflect.ownKeys(Tensor.prototype)) {
   for (const f of [value, get, set]) if (typeof f === "function" && f !== Tensor) operations.add(f);
 }
 const followers = [
-  addMethods, addOperations, alias, attend, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, idOf, inPlace, integer,
-  integers, isParameter, isTensor, list, make, markParameter, noteModule, options, tensorArg, track, unary,
+  addMethods, addOperations, alias, attend, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, flag, idOf, inPlace,
+  integer, integers, isParameter, isTensor, list, make, markParameter, noMore, noOptions, noteModule, options, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);
 

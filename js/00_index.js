@@ -3,7 +3,7 @@
 // Specs and equations become numbers here; views, positions and products are one native call.
 
 import {
-  addMethods, call, callMany, callNone, describe, integer, isTensor, list, options, tensorArg,
+  addMethods, call, callMany, callNone, describe, integer, isTensor, list, noOptions, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 import { tensor } from "ext:mlrun_tensor/00_make.js";
 import { wrapDim } from "ext:mlrun_tensor/00_shape.js";
@@ -11,13 +11,19 @@ import { wrapDim } from "ext:mlrun_tensor/00_shape.js";
 // Kinds of specs; see ext/tensor/core/src/ops/advanced.rs.
 const WHOLE = 0, SLICE = 1, PICK = 2, NEW_DIM = 3, TENSOR = 4, GAP = 5;
 
+/** All dimensions that a tensor may have taken away, as many new ones, and an ellipsis. */
+const MOST_SPECS = 129;
+
 /** Start, length and step of "start:stop:step" in a dimension, bounds cut as in NumPy. */
 function parseSlice(op, spec, extent) {
   const match = /^\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?$/.exec(spec);
-  const step = Number(match?.[3] ?? 1);
+  let step = Number(match?.[3] ?? 1);
   if (match === null || step === 0) {
     throw new RangeError(`${op}: cannot read "${spec}", expected "start:stop:step" with a step other than 0`);
   }
+  // Past the extent each step takes the first element only, however large it is.
+  const far = Math.max(extent, 1);
+  step = Math.min(Math.max(step, -far), far);
   // Backwards the first element is the last one, and the end lies before the first.
   const least = step < 0 ? -1 : 0, most = step < 0 ? extent - 1 : extent;
   const bound = (text, otherwise) => {
@@ -78,6 +84,9 @@ function checkSpecs(op, specs, ndim) {
  */
 function encoded(op, t, given) {
   const specs = [], tensors = [], codes = [], back = [];
+  if (given.length > MOST_SPECS) {
+    throw new RangeError(`${op}: got ${given.length} indices, expected at most ${t.ndim} and new dimensions`);
+  }
   // Read once: a getter among the elements could change what was checked.
   for (let i = 0; i < given.length; i++) specs.push(given[i]);
   const rest = checkSpecs(op, specs, t.ndim);
@@ -154,14 +163,16 @@ function put(op, t, specs, value, given) {
 }
 
 const withSource = (name) => ({
-  [name](dim, index, source) {
+  [name](dim, index, source, more) {
+    noOptions(name, more);
     const args = [this, tensorArg(name, "index", index), tensorArg(name, "source", source)];
     return call(name, args, [integer(name, "dim", dim)]);
   },
 }[name]);
 
 const withIndex = (name) => ({
-  [name](dim, index) {
+  [name](dim, index, more) {
+    noOptions(name, more);
     return call(name, [this, tensorArg(name, "index", index)], [integer(name, "dim", dim)]);
   },
 }[name]);

@@ -2,7 +2,7 @@
 
 import {
   addMethods, afterCollection, buffer, call, describe, dtypeCode, idOf, integer, integers, isTensor, list, make,
-  numbers, ops, options, tensorArg,
+  noMore, numbers, ops, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 
 const TypedArrayPrototype = Object.getPrototypeOf(Uint8Array.prototype);
@@ -377,7 +377,8 @@ addMethods({
     return nest(values, this.shape, 0, { i: 0 });
   },
   /** The one element: a number, for int64 a BigInt where a number would lose bits. */
-  item() {
+  item(more) {
+    noMore("item", more, ", index(...) picks an element");
     if (this.dtype === "bool") return ops.op_tensor_item(idOf(this)) !== 0;
     if (this.dtype !== "int64") return ops.op_tensor_item(idOf(this));
     const value = ops.op_tensor_item_big(idOf(this));

@@ -1,7 +1,7 @@
 // Reductions, matrix products, and elementwise ops with options of their own.
 
 import {
-  addMethods, call, callMany, describe, integer, integers, isTensor, list, number, options, tensorArg,
+  addMethods, call, callMany, describe, integer, integers, isTensor, list, noOptions, number, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 
 const KEEP = ["keepdim"];
@@ -82,18 +82,22 @@ addMethods({
     return call("std", [this], [...attrs, rest ?? 1]);
   },
   /** Sums of the elements up to each one along a dimension. */
-  cumsum(dim) {
+  cumsum(dim, more) {
+    noOptions("cumsum", more);
     return call("cumsum", [this], [integer("cumsum", "dim", dim)]);
   },
   /** Products of the elements up to each one along a dimension. */
-  cumprod(dim) {
+  cumprod(dim, more) {
+    noOptions("cumprod", more);
     return call("cumprod", [this], [integer("cumprod", "dim", dim)]);
   },
 
-  matmul(other) {
+  matmul(other, more) {
+    noOptions("matmul", more);
     return call("matmul", [this, tensorArg("matmul", "other", other)], []);
   },
-  dot(other) {
+  dot(other, more) {
+    noOptions("dot", more);
     tensorArg("dot", "other", other);
     if (this.ndim !== 1 || other.ndim !== 1) {
       throw new RangeError(`dot: got shapes [${this.shape}] and [${other.shape}], expected one dimension each`);

@@ -1,7 +1,7 @@
 // Views, copies and joining; reading by index is in 00_index.js.
 
 import {
-  addMethods, call, describe, dtypeCode, idOf, integer, integers, isTensor, list, make, ops, options, tensorArg,
+  addMethods, call, describe, dtypeCode, idOf, integer, integers, isTensor, list, make, noMore, ops, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 import { tensor } from "ext:mlrun_tensor/00_make.js";
 
@@ -39,13 +39,15 @@ addMethods({
     const n = shape.slice(a, b + 1).reduce((x, y) => x * y, 1);
     return this.reshape([...shape.slice(0, a), n, ...shape.slice(b + 1)]);
   },
-  squeeze(dim) {
+  squeeze(dim, more) {
+    noMore("squeeze", more, ", give several dimensions as an array");
     const { shape, ndim } = this;
     if (dim === undefined) return this.view(shape.filter((d) => d !== 1));
     const dims = (typeof dim === "number" ? [dim] : integers("squeeze", "dim", dim)).map((d) => wrapDim("squeeze", d, ndim));
     return this.view(shape.filter((d, i) => d !== 1 || !dims.includes(i)));
   },
-  unsqueeze(dim) {
+  unsqueeze(dim, more) {
+    noMore("unsqueeze", more);
     const { shape, ndim } = this;
     const at = wrapDim("unsqueeze", dim, ndim + 1);
     return this.view([...shape.slice(0, at), 1, ...shape.slice(at)]);
@@ -82,7 +84,7 @@ addMethods({
     if (typeof size === "number" && !(integer("split", "size", size) > 0)) throw new RangeError(`split: size must be above 0, got ${size}`);
     const sizes = typeof size === "number"
       ? Array.from({ length: Math.max(1, Math.ceil(extent / size)) }, (_, i) => Math.min(size, extent - i * size))
-      : integers("split", "size", size);
+      : integers("split", "size", size, Infinity);
     const total = sizes.reduce((a, b) => a + b, 0);
     if (total !== extent) throw new RangeError(`split: sizes add up to ${total}, expected ${extent} as dim ${dim} has`);
     const parts = [];
@@ -103,8 +105,8 @@ addMethods({
     for (let i = 0; i < this.shape[d]; i++) parts.push(call("unbind", [this], [d, i]));
     return parts;
   },
-  flip(dims) {
-    return call("flip", [this], list(integers("flip", "dims", dims)));
+  flip(...dims) {
+    return call("flip", [this], list(integers("flip", "dims", spread(dims))));
   },
   /** Elements shifted along dimensions, of the flattened tensor without any. */
   roll(shifts, dims) {
@@ -165,7 +167,8 @@ addMethods({
     }
     return this;
   },
-  zero_() {
+  zero_(more) {
+    noMore("zero_", more, ", fill_ writes other values than 0");
     copyInto(2, this, call("zeros", [], [0, 0, dtypeCode("zero_", this.dtype)]));
     return this;
   },

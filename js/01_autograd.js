@@ -1,6 +1,6 @@
 // Gradients as JavaScript sees them: backward, grad, and functions of trees of tensors.
 
-import { addMethods, attend, countedList, describe, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { addMethods, attend, countedList, describe, flag, idOf, isTensor, lends, make, numbers, buffer, ops, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { checkpoint, detectAnomaly, drive, Function } from "ext:mlrun_tensor/01_custom.js";
 import { withGradMode } from "ext:mlrun_tensor/01_modes.js";
 
@@ -8,7 +8,7 @@ export { checkpoint };
 
 addMethods({
   requiresGrad_(on = true) {
-    ops.op_tensor_requires_grad(idOf(this), !!on);
+    ops.op_tensor_requires_grad(idOf(this), flag("requiresGrad_", "on", on));
     return this;
   },
   /** The gathered gradient of a leaf, or null. */

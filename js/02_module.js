@@ -5,7 +5,7 @@
 // Not here: layers (02_layers.js and its neighbours), first values (02_init.js).
 
 import {
-  borrows, describe, isParameter, isTensor, markParameter, noteModule, ops, options, tensorArg,
+  borrows, describe, flag, isParameter, isTensor, markParameter, noteModule, ops, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
@@ -214,7 +214,7 @@ export class Module {
 
   /** Training mode for this module and all below it: dropout drops, batch norm measures. */
   train(on = true) {
-    for (const [, m] of below(this)) m.training = !!on;
+    for (const [, m] of below(this)) m.training = flag("train", "on", on);
     return this;
   }
   eval() {

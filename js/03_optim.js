@@ -3,7 +3,7 @@
 // State of a parameter is a plain object by PyTorch's names in camelCase; groups are plain objects
 // of settings and `params`, which schedules and programs may change between steps.
 
-import { callNone, describe, isTensor, keep, numberError, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { callNone, describe, flag, isTensor, keep, numberError, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { full, zerosLike } from "ext:mlrun_tensor/00_make.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
@@ -21,11 +21,6 @@ function numberOption(op, name, value, low = 0, high = Infinity) {
     const range = high === Infinity ? `of at least ${low}` : `from ${low} to ${high}`;
     throw numberError(value, `${op}: ${name} must be a number ${range}, got ${describe(value)}`);
   }
-  return value;
-}
-
-function flagOption(op, name, value) {
-  if (typeof value !== "boolean") throw new TypeError(`${op}: ${name} must be true or false, got ${describe(value)}`);
   return value;
 }
 
@@ -209,7 +204,7 @@ export class SGD extends Optimizer {
     super("optim.SGD", parameters, given, defaults, (op, g) => {
       for (const name of ["lr", "momentum", "weightDecay"]) numberOption(op, name, g[name]);
       numberOption(op, "dampening", g.dampening, -Infinity);
-      if (flagOption(op, "nesterov", g.nesterov) && (g.momentum === 0 || g.dampening !== 0)) {
+      if (flag(op, "nesterov", g.nesterov) && (g.momentum === 0 || g.dampening !== 0)) {
         throw new RangeError(`${op}: nesterov needs a momentum above 0 and no dampening, got ${g.momentum} and ${g.dampening}`);
       }
     });
@@ -283,7 +278,7 @@ export class RMSprop extends Optimizer {
     const defaults = { lr: 1e-2, alpha: 0.99, eps: 1e-8, weightDecay: 0, momentum: 0, centered: false };
     super("optim.RMSprop", parameters, given, defaults, (op, g) => {
       for (const key of ["lr", "alpha", "eps", "weightDecay", "momentum"]) numberOption(op, key, g[key]);
-      flagOption(op, "centered", g.centered);
+      flag(op, "centered", g.centered);
     });
   }
   stateFor(p, group) {

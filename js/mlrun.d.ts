@@ -222,6 +222,7 @@ declare module "mlrun" {
     chunk(chunks: number, dim?: number): Tensor[];
     unbind(dim?: number): Tensor[];
     flip(dims: Dims): Tensor;
+    flip(...dims: number[]): Tensor;
     roll(shifts: Dims, dims?: Dims): Tensor;
     repeat(counts: readonly number[]): Tensor;
     repeat(...counts: number[]): Tensor;

@@ -5,6 +5,7 @@
 
 use deno_core::{OpState, op2};
 use mlrun_tensor_core::dtype::Scalar;
+use mlrun_tensor_core::engine::in_place_name;
 use mlrun_tensor_core::heap::Releaser;
 use mlrun_tensor_core::table::{ALIASES, OF_MANY};
 use mlrun_tensor_core::tape::link_views;
@@ -216,10 +217,9 @@ pub fn op_tensor_call(
     Ok(n as u32)
 }
 
-/// The tensor that an in-place op changes; an error has the name that the program called.
-fn changed(heap: &Heap, dst: f64, row: Op) -> Result<&mlrun_tensor_core::Tensor, Error> {
-    heap.get(HeapId::from_f64(dst))
-        .map_err(|_| Error::Disposed { op: format!("{}_", row.name()).into() })
+/// An operand of an in-place op; an error has the name that the program called.
+fn in_place_operand(heap: &Heap, id: f64, row: Op) -> Result<&Tensor, Error> {
+    heap.get(HeapId::from_f64(id)).map_err(|e| e.in_op(in_place_name(row)))
 }
 
 /// `dst = op(dst, b)` in `dst`'s bytes.
@@ -228,8 +228,7 @@ pub fn op_tensor_in_place(state: &OpState, op: u32, dst: f64, b: f64) -> Result<
     let state = TensorState::of(state);
     let row = row(op)?;
     state.with_heap(&[dst, b], |heap| {
-        let t = changed(heap, dst, row)?;
-        let b = heap.get(HeapId::from_f64(b)).map_err(|e| e.in_op(row.name()))?;
+        let (t, b) = (in_place_operand(heap, dst, row)?, in_place_operand(heap, b, row)?);
         let args = [Arg::Tensor(t), Arg::Tensor(b)];
         state.engine.call_in_place(row, t, &args, &Attrs::new())
     })
@@ -245,7 +244,7 @@ pub fn op_tensor_in_place_scalar(
     let state = TensorState::of(state);
     let row = row(op)?;
     state.with_heap(&[dst], |heap| {
-        let t = changed(heap, dst, row)?;
+        let t = in_place_operand(heap, dst, row)?;
         let args = [Arg::Tensor(t), Arg::Scalar(Scalar::from_number(b))];
         state.engine.call_in_place(row, t, &args, &Attrs::new())
     })

@@ -118,7 +118,12 @@ impl DType {
         if v.trunc() >= least as f64 && v < above && (least != 0 || v > -1.0) {
             return Ok(());
         }
-        let v = if v.abs() < 1e21 { v.to_string() } else { format!("{v:e}") };
+        let v = match v {
+            f64::INFINITY => "Infinity".to_owned(),
+            f64::NEG_INFINITY => "-Infinity".to_owned(),
+            v if v.abs() < 1e21 => v.to_string(),
+            v => format!("{v:e}"),
+        };
         Err(Error::shape(format!("{v} does not fit in {self}, expected {least} to {most}")))
     }
 

@@ -6,6 +6,7 @@
 mod in_place;
 mod parts;
 
+pub use in_place::in_place_name;
 pub(crate) use in_place::refuse_overlap;
 
 use crate::attr::{Attr, Attrs, AttrsExt};

@@ -22,11 +22,15 @@ fn methods() -> String {
     let mut js = String::from(
         "// Generated from the op table by ext/tensor/core/tests/generated.rs; do not edit.\n\
          // One method per elementwise row; the numbers are the rows'.\n\n\
-         import { addOperations, binary, inPlace, unary } from \"ext:mlrun_tensor/00_handle.js\";\n\n\
+         import { addOperations, binary, inPlace, noMore, noOptions, unary } from \"ext:mlrun_tensor/00_handle.js\";\n\n\
          addOperations({\n",
     );
-    let mut line = |doc: &str, head: String, body: String| {
-        writeln!(js, "  /** {doc} */\n  {head} {{\n    return {body};\n  }},").expect("a string");
+    // What PyTorch takes beside the operands (a scale, a rounding) is refused, not ignored.
+    let mut line = |doc: &str, name: &str, args: &str, body: String| {
+        let refuse = if args.is_empty() { "noMore" } else { "noOptions" };
+        let extra = format!("if (more !== undefined) {refuse}(\"{name}\", more);");
+        let head = format!("{name}({args}more) {{\n    {extra}");
+        writeln!(js, "  /** {doc} */\n  {head}\n    return {body};\n  }},").expect("a string");
     };
     for (row, op) in Op::ALL.iter().enumerate() {
         let def = op.def();
@@ -36,15 +40,15 @@ fn methods() -> String {
         let name = def.name;
         match def.rule {
             Rule::Unary(_) | Rule::Predicate => {
-                line(def.doc, format!("{name}()"), format!("unary({row}, this)"));
+                line(def.doc, name, "", format!("unary({row}, this)"));
             }
             Rule::Binary(_) | Rule::Compare | Rule::Bits => {
                 let body = format!("binary({row}, \"{name}\", this, other)");
-                line(def.doc, format!("{name}(other)"), body);
+                line(def.doc, name, "other, ", body);
                 if matches!(name, "add" | "sub" | "mul" | "div") {
                     let doc = format!("As {name}, in this tensor's own memory; returns this.");
                     let body = format!("inPlace({row}, \"{name}_\", this, other)");
-                    line(&doc, format!("{name}_(other)"), body);
+                    line(&doc, &format!("{name}_"), "other, ", body);
                 }
             }
             _ => {}

@@ -14,17 +14,21 @@ use crate::tape;
 use crate::tensor::Tensor;
 use smallvec::smallvec;
 
+/// The name under which a program calls the in-place form of a row.
+pub fn in_place_name(op: Op) -> &'static str {
+    match op {
+        Op::Add => "add_",
+        Op::Sub => "sub_",
+        Op::Mul => "mul_",
+        Op::Div => "div_",
+        op => op.name(),
+    }
+}
+
 impl Engine {
     /// Runs an elementwise op with `dst`'s own bytes as output. `args[0]` is `dst`, whose way back
     /// to the tape is that of its base from then on.
     pub fn call_in_place(&self, op: Op, dst: &Tensor, args: &[Arg], attrs: &Attrs) -> Result<()> {
-        let name = match op {
-            Op::Add => "add_",
-            Op::Sub => "sub_",
-            Op::Mul => "mul_",
-            Op::Div => "div_",
-            op => op.name(),
-        };
         let run = || -> Result<()> {
             refuse_overlap(dst)?;
             let recorded = tape::records_in_place(self, dst, args)?;
@@ -61,7 +65,8 @@ impl Engine {
             let args = replaced(args, &converted);
             if read & OUT != 0 {
                 // The derivative reads the result, which must outlive a later change of `dst`.
-                let result = self.call1(op, &args, attrs).map_err(|e| e.of_op(name))?;
+                let result =
+                    self.call1(op, &args, attrs).map_err(|e| e.of_op(in_place_name(op)))?;
                 return self.copy_into(dst, &result);
             }
             self.refuse_integers(op, dtype, &args, &shape)?;
@@ -73,7 +78,7 @@ impl Engine {
             }
             Ok(())
         };
-        run().map_err(|e| e.in_op(name))
+        run().map_err(|e| e.in_op(in_place_name(op)))
     }
 
     /// Adds rows of `source` to those of `dst` along `dim`, or replaces them, as `op` says.
@@ -119,7 +124,13 @@ impl Engine {
         // Nobody else has the zeros yet: a sum in other bytes would double the memory.
         let index = self.as_dtype(index, DType::I64)?;
         let inputs = [&zeros, &index, source].map(super::input);
-        self.run(KernelId::Forward(op), zeros.dtype, &inputs, std::slice::from_ref(&zeros), &attrs)?;
+        self.run(
+            KernelId::Forward(op),
+            zeros.dtype,
+            &inputs,
+            std::slice::from_ref(&zeros),
+            &attrs,
+        )?;
         Ok(zeros)
     }
 

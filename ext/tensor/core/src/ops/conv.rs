@@ -29,9 +29,20 @@ const MOST: i64 = 1 << 40;
 fn pair(attrs: &[Attr], i: usize, what: &str, least: i64) -> Result<[usize; 2]> {
     let v = attrs.ints(i).unwrap_or_default();
     match *v {
-        [a, b] if [a, b].iter().all(|v| (least..MOST).contains(v)) => Ok([a as usize, b as usize]),
-        _ => Err(Error::range(format!("{what} must be {least} or more, got {v:?}"))),
+        [a, b] => match [a, b].iter().find(|v| !(least..=MOST).contains(v)) {
+            None => Ok([a as usize, b as usize]),
+            Some(bad) => Err(out_of_range(what, *bad, least, MOST)),
+        },
+        _ => Err(Error::argument(format!("{what} must be two numbers, got {v:?}"))),
     }
+}
+
+/// A number beyond the least, or beyond the most that anybody means.
+pub(crate) fn out_of_range(what: &str, got: i64, least: i64, most: i64) -> Error {
+    Error::range(match got < least {
+        true => format!("{what} must be {least} or more, got {got}"),
+        false => format!("{what} must be {most} or less, got {got}"),
+    })
 }
 
 impl Window {
@@ -369,6 +380,9 @@ fn conv(e: &Engine, def: &OpDef, nd: usize, args: &[Arg], attrs: &[Attr]) -> Res
         parsed = Window::new(&window)?;
     }
     for d in 0..2 {
+        if w.shape()[d + 2] == 0 {
+            return Err(no_kernel_extent(tensor_arg(def, args, 1)?));
+        }
         if parsed.positions(d, x.shape()[d + 2], w.shape()[d + 2]).is_none() {
             return Err(Error::shape(format!(
                 "the kernel of weight {} with dilation {} is larger than the padded input {} with padding {}",
@@ -383,6 +397,13 @@ fn conv(e: &Engine, def: &OpDef, nd: usize, args: &[Arg], attrs: &[Attr]) -> Res
     let bias = args.get(2).copied().unwrap_or(Arg::Absent);
     let y = e.call1(Op::Convolve, &[Arg::Tensor(&x), Arg::Tensor(&w), bias], &window)?;
     Ok(smallvec![finish(e, y, nd, unbatched)?])
+}
+
+fn no_kernel_extent(weight: &Tensor) -> Error {
+    Error::shape(format!(
+        "the kernel of weight {} has an extent of 0, expected 1 or more",
+        show(weight.shape())
+    ))
 }
 
 fn transposed(e: &Engine, def: &OpDef, nd: usize, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
@@ -413,12 +434,15 @@ fn transposed(e: &Engine, def: &OpDef, nd: usize, args: &[Arg], attrs: &[Attr]) 
             )));
         }
         let (n, k) = (x.shape()[d + 2] as i64, w.shape()[d + 2] as i64);
+        if k == 0 {
+            return Err(no_kernel_extent(tensor_arg(def, args, 1)?));
+        }
         let steps = (n - 1).checked_mul(parsed.stride[d] as i64);
         let reach = (parsed.dilation[d] as i64).checked_mul(k - 1);
         let extent = steps
             .and_then(|s| s.checked_add(reach?))
             .map(|v| v - 2 * parsed.padding[d] as i64 + more as i64 + 1)
-            .filter(|v| *v > 0 && n > 0 && k > 0);
+            .filter(|v| *v > 0 && n > 0);
         size.push(extent.ok_or_else(|| {
             Error::shape(format!(
                 "input {} and weight {} with padding {} leave no output",

@@ -67,6 +67,11 @@ fn infer_arange(_: &[Option<Meta>], attrs: &[Attr]) -> Result<Plan> {
     let n = usize::try_from(attrs.int(2)?).map_err(|_| Error::range("length is negative"))?;
     checked_numel(&[n])?;
     let dtype = attrs.dtype(3).unwrap_or(DType::F32);
+    if n > 0 {
+        let (first, step) = (attrs.float(0)?, attrs.float(1)?);
+        dtype.check_number(first)?;
+        dtype.check_number(first + (n - 1) as f64 * step)?;
+    }
     Ok(Plan::one(dtype, smallvec![n], dtype))
 }
 

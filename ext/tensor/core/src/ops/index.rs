@@ -31,6 +31,18 @@ fn two<'a>(metas: &[Option<Meta<'a>>]) -> Result<(Meta<'a>, Meta<'a>)> {
     }
 }
 
+/// Refuses an index that is no list of row numbers.
+fn of_rows(x: &Meta, i: &Meta) -> Result<()> {
+    if i.shape.len() <= 1 {
+        return Ok(());
+    }
+    Err(Error::shape(format!(
+        "got input {} and index {}, expected an index of one dimension",
+        show(x.shape),
+        show(i.shape)
+    )))
+}
+
 /// Kernel: `[x, index]`, index 1-d; output row i along `dim` is input row `index[i]`.
 pub const INDEX_SELECT: OpDef = OpDef::new(
     "indexSelect",
@@ -38,12 +50,9 @@ pub const INDEX_SELECT: OpDef = OpDef::new(
     Rule::Kernel(|m, a| {
         let (x, i) = two(m)?;
         let dim = wrap_dim(a.int(0)?, x.shape.len())?;
-        if i.shape.len() > 1 || x.shape.is_empty() {
-            return Err(Error::shape(format!(
-                "got input {} and index {}, expected an index of one dimension",
-                show(x.shape),
-                show(i.shape)
-            )));
+        of_rows(&x, &i)?;
+        if x.shape.is_empty() {
+            return Err(Error::shape("cannot select from a 0-d tensor"));
         }
         let mut shape: Dims = x.shape.into();
         shape[dim] = i.shape.first().copied().unwrap_or(1);
@@ -67,12 +76,13 @@ pub const INDEX_SELECT: OpDef = OpDef::new(
 fn rows_of_source(m: &[Option<Meta>], a: &[Attr]) -> Result<Plan> {
     let (x, i) = two(m)?;
     let dim = wrap_dim(a.int(0)?, x.shape.len())?;
+    of_rows(&x, &i)?;
     let mut want: Dims = x.shape.into();
     if let Some(d) = want.get_mut(dim) {
         *d = i.shape.first().copied().unwrap_or(1);
     }
     match m.get(2) {
-        Some(Some(s)) if s.shape == want.as_slice() && i.shape.len() <= 1 => {}
+        Some(Some(s)) if s.shape == want.as_slice() => {}
         Some(Some(s)) => {
             return Err(Error::shape(format!(
                 "the source has shape {}, expected {} for an index of shape {}",

@@ -8,13 +8,16 @@ use crate::dtype::DType;
 use crate::engine::{Arg, Engine, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, checked_numel, show};
-use crate::ops::conv::Window;
+use crate::ops::conv::{Window, out_of_range};
 use crate::ops::movement::first;
 use crate::ops::norm::float_dtype;
 use crate::table::{Grads, Meta, OUT1, Op, OpDef, Outputs, Plan, Rule, arg, attr};
 use crate::tape::VjpCx;
 use crate::tensor::Tensor;
 use smallvec::smallvec;
+
+/// The largest extent of a window.
+const MOST: i64 = 1 << 30;
 
 const STRIDE: AttrDef = attr("stride", AttrKind::Ints);
 const PADDING: AttrDef = attr("padding", AttrKind::Ints);
@@ -60,8 +63,8 @@ impl Pool {
                 "kernelSize must be one or two numbers, got {k:?}"
             )));
         };
-        if kh < 1 || kw < 1 || kh > 1 << 30 || kw > 1 << 30 {
-            return Err(Error::range(format!("kernelSize must be 1 or more, got {k:?}")));
+        if let Some(bad) = k.iter().find(|k| !(1..=MOST).contains(k)) {
+            return Err(out_of_range("kernelSize", *bad, 1, MOST));
         }
         let kernel = [kh as usize, kw as usize];
         for (padding, extent) in window.padding.iter().zip(kernel) {

@@ -177,6 +177,9 @@ fn why_strict(kind: ViewKind) -> &'static str {
     }
 }
 
+const LEAF_ADVICE: &str = "where gradients are recorded it cannot be changed in place, do it inside \
+                           noGrad() or change a clone()";
+
 /// Refuses what PyTorch refuses of in-place ops that are to be recorded.
 pub(super) fn refuse_in_place(dst: &Tensor) -> Result<()> {
     if dst.view != ViewKind::Base {
@@ -190,10 +193,10 @@ pub(super) fn refuse_in_place(dst: &Tensor) -> Result<()> {
         let base = dst.base();
         let edge = base.edge.borrow();
         if matches!(*edge, Edge::Leaf(_)) || (dst.requires_grad() && matches!(*edge, Edge::None)) {
-            return Err(Error::autograd(
-                "a view of a leaf that requires grad was to be changed in place, do it inside \
-                 noGrad()",
-            ));
+            return Err(Error::autograd(format!(
+                "the tensor shares its elements with a leaf that requires grad, such as a \
+                 parameter, as select, narrow and reshape do; {LEAF_ADVICE}"
+            )));
         }
         if base.layout.overlaps() {
             return Err(Error::autograd(
@@ -203,9 +206,9 @@ pub(super) fn refuse_in_place(dst: &Tensor) -> Result<()> {
         }
     }
     if let Edge::Leaf(_) = dst.edge {
-        return Err(Error::autograd(
-            "a leaf that requires grad was to be changed in place, do it inside noGrad()",
-        ));
+        return Err(Error::autograd(format!(
+            "the tensor is a leaf that requires grad, such as a parameter; {LEAF_ADVICE}"
+        )));
     }
     Ok(())
 }

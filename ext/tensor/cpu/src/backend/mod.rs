@@ -128,12 +128,10 @@ impl From<NoScratch> for Error {
 
 impl From<OutOfRange> for Error {
     fn from(e: OutOfRange) -> Error {
-        Error::shape(format!(
-            "index {} is out of range, expected {} to {}",
-            e.index,
-            e.least,
-            e.extent as i64 - 1
-        ))
+        Error::shape(match e.extent {
+            0 => format!("index {} is out of range, the dimension has no elements", e.index),
+            n => format!("index {} is out of range, expected {} to {}", e.index, e.least, n - 1),
+        })
     }
 }
 
