@@ -1,5 +1,5 @@
 //! Convolutions as matrix products with the image's windows laid out as columns ("im2col"),
-//! unless [`crate::conv_windows`] can read the windows in place.
+//! unless [`crate::conv_pixels`] or [`crate::conv_windows`] can read the windows in place.
 //!
 //! A block of output rows at a time, or some small images side by side, so that each weight that is
 //! read serves many columns; and some channels at a time, so that their columns stay in the second
@@ -8,6 +8,7 @@
 //! and blocks change no other sum, so the thread count never changes a result.
 
 use crate::conv_columns::{Block, Columns, SLACK, Strip, Working};
+use crate::conv_pixels;
 use crate::conv_windows::{self, Spread};
 use crate::dense::Number;
 use crate::gemm::{Mat, MatMut, Shape, gemm};
@@ -21,6 +22,8 @@ use std::ops::Range;
 const BLOCK: usize = 1 << 17;
 /// Columns that make a product wide.
 const WIDE: usize = 512;
+/// Columns below which a product is not cut further.
+const NARROW: usize = 96;
 /// Rows of columns that are made at once.
 const SLICE: usize = 512;
 /// Parts of a batch whose weight gradients are summed on their own.
@@ -49,6 +52,9 @@ impl Geometry {
     /// Rows of a matrix of columns: one for each weight of an output channel.
     pub(crate) fn depth(&self) -> usize {
         self.c / self.groups * self.kernel[0] * self.kernel[1]
+    }
+    pub(crate) fn channels(&self) -> usize {
+        self.c / self.groups
     }
     pub(crate) fn outputs(&self) -> usize {
         self.o / self.groups
@@ -99,10 +105,12 @@ impl Geometry {
     }
     /// Images of a block, of `n` that are to be shared out in `parts`.
     fn block_images(&self, n: usize, parts: usize) -> usize {
-        if !self.mergeable() {
-            return 1;
-        }
-        (WIDE / self.pixels()).min(n / parts.max(1)).max(1)
+        if self.mergeable() { self.side_by_side(n, parts) } else { 1 }
+    }
+    /// Images that make a product wide, of `n` that are to be shared out in `parts`.
+    pub(crate) fn side_by_side(&self, n: usize, parts: usize) -> usize {
+        let pixels = self.pixels().max(1);
+        (WIDE / pixels).min((n / parts.max(1)).max(NARROW.div_ceil(pixels).min(n))).max(1)
     }
     /// Image rows that `rows` output rows meet.
     pub(crate) fn strip_height(&self, rows: usize) -> usize {
@@ -133,6 +141,10 @@ pub unsafe fn forward<T: Number>(
     bias: Option<*const T>,
     y: *mut T,
 ) -> Result<(), NoScratch> {
+    if g.by_pixels() {
+        // SAFETY: passed on to the caller.
+        return unsafe { conv_pixels::forward(threads, g, x, weight, bias, y) };
+    }
     if g.in_windows() {
         // SAFETY: passed on to the caller.
         return unsafe { conv_windows::forward(threads, g, x, weight, bias, y) };
@@ -222,6 +234,10 @@ pub unsafe fn input<T: Number>(
     weight: *const T,
     gx: *mut T,
 ) -> Result<(), NoScratch> {
+    if g.by_pixels() {
+        // SAFETY: passed on to the caller.
+        return unsafe { conv_pixels::input(threads, g, gy, weight, gx) };
+    }
     // SAFETY: passed on to the caller.
     if unsafe { conv_windows::input(threads, g, gy, weight, gx)? } {
         return Ok(());
@@ -287,6 +303,28 @@ unsafe fn back<T: Number>(
     Ok(())
 }
 
+/// The parts of a batch whose weight gradients are summed on their own.
+pub(crate) struct Parts {
+    pub count: usize,
+    /// Images of a part.
+    pub images: usize,
+}
+
+impl Parts {
+    pub fn of(g: &Geometry) -> Parts {
+        let numbers = (g.depth() * g.o).max(1);
+        // A part has enough columns that its sums are not mostly read and written.
+        let wide = g.n.div_ceil(WIDE.div_ceil(g.pixels().max(1))).max(1);
+        let count = PARTS.min(PART_NUMBERS / numbers).clamp(1, wide);
+        Parts { count, images: g.n.div_ceil(count) }
+    }
+
+    /// The images of part `i`.
+    pub fn of_part(&self, g: &Geometry, i: usize) -> Range<usize> {
+        (i * self.images).min(g.n)..((i + 1) * self.images).min(g.n)
+    }
+}
+
 /// The gradient by the weight.
 ///
 /// # Safety
@@ -298,15 +336,15 @@ pub unsafe fn weight<T: Number>(
     x: *const T,
     gw: *mut T,
 ) -> Result<(), NoScratch> {
+    if g.by_pixels() {
+        // SAFETY: passed on to the caller.
+        return unsafe { conv_pixels::weight(threads, g, gy, x, gw) };
+    }
     let (k, og, pixels) = (g.depth(), g.outputs(), g.pixels());
-    let numbers = (k * g.o).max(1);
-    // A part has enough columns that its sums are not mostly read and written.
-    let wide = g.n.div_ceil(WIDE.div_ceil(pixels.max(1))).max(1);
-    let parts = PARTS.min(PART_NUMBERS / numbers).clamp(1, wide);
-    let sums = Scratch::new::<T>(parts * numbers)?;
+    let Parts { count: parts, images: per_part } = Parts::of(g);
+    let sums = Scratch::new::<T>(parts * (k * g.o).max(1))?;
     let (gy, x, gw, sum) =
         (SyncPtr(gy.cast_mut()), SyncPtr(x.cast_mut()), SyncPtr(gw), SyncPtr(sums.as_ptr::<T>()));
-    let per_part = g.n.div_ceil(parts);
     let windows = g.in_windows() && og >= 24;
     let size = if windows { 1 } else { g.block_images(per_part, 1) };
     threads.try_run(parts * g.groups, |task, threads| {
@@ -316,7 +354,7 @@ pub unsafe fn weight<T: Number>(
         let to = sum.get().wrapping_add(task * k * og);
         // SAFETY: the task's part of the scratch.
         unsafe { std::slice::from_raw_parts_mut(to, k * og).fill(T::default()) };
-        let images = (part * per_part).min(g.n)..((part + 1) * per_part).min(g.n);
+        let images = Parts::of(g).of_part(g, part);
         g.slices().try_for_each(|channels| {
             let to = to.wrapping_add(channels.start * g.taps() * og);
             Block::each(g, group, images.clone(), size, |block| {
@@ -443,12 +481,20 @@ mod tests {
             (5, 70, 6, 1, [6, 5], [3, 3], [1, 1], [1, 1], [1, 1]),
             (9, 130, 20, 2, [7, 7], [3, 3], [2, 2], [1, 1], [1, 1]),
             (3, 150, 17, 1, [6, 6], [3, 3], [1, 1], [0, 0], [1, 1]),
+            // By pixels: panels that are not whole, padding, strides, groups, parts.
+            (4, 40, 37, 1, [9, 11], [3, 3], [1, 1], [1, 1], [2, 1]),
+            (9, 17, 48, 1, [10, 9], [2, 3], [2, 1], [1, 0], [1, 1]),
+            (7, 48, 80, 2, [7, 8], [3, 1], [1, 2], [0, 0], [1, 3]),
+            (2, 34, 16, 1, [25, 33], [3, 3], [1, 1], [2, 1], [1, 1]),
+            (9, 16, 16, 1, [1, 300], [1, 4], [1, 1], [0, 1], [1, 1]),
         ];
+        let by_pixels = std::cell::Cell::new(0);
         for (n, c, o, groups, image, kernel, stride, padding, dilation) in cases {
             let out = [0, 1].map(|d: usize| {
                 (image[d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d] + 1
             });
             let g = Geometry { n, c, o, groups, image, kernel, out, stride, padding, dilation };
+            by_pixels.set(by_pixels.get() + g.by_pixels() as usize);
             let x = values(n * c * image[0] * image[1], 0.37);
             let w = values(o * g.depth(), 0.71);
             let b = values(o, 1.3);
@@ -477,6 +523,45 @@ mod tests {
                         assert!((a - b).abs() < 1e-10, "{g:?}: {a} {b}");
                     }
                 }
+            }
+        }
+        assert_eq!(by_pixels.get(), 6);
+    }
+
+    #[test]
+    fn thread_count_does_not_change_a_bit() {
+        let cases = [(5, 40, 37, [9, 11]), (3, 32, 150, [6, 8]), (4, 3, 20, [9, 9])];
+        for (n, c, o, image) in cases {
+            let g = Geometry {
+                n,
+                c,
+                o,
+                groups: 1,
+                image,
+                kernel: [3, 3],
+                out: image,
+                stride: [1, 1],
+                padding: [1, 1],
+                dilation: [1, 1],
+            };
+            let float = |n: usize, k: f64| values(n, k).iter().map(|v| *v as f32).collect();
+            let x: Vec<f32> = float(n * c * image[0] * image[1], 0.37);
+            let w: Vec<f32> = float(o * g.depth(), 0.71);
+            let gy: Vec<f32> = float(n * o * g.pixels(), 0.53);
+            let run = |count: usize| {
+                let t = Threads::new(count);
+                let mut got = [vec![0f32; gy.len()], vec![0.0; x.len()], vec![0.0; w.len()]];
+                // SAFETY: the vectors have the extents of the geometry.
+                unsafe {
+                    forward(&t, &g, x.as_ptr(), w.as_ptr(), None, got[0].as_mut_ptr()).unwrap();
+                    input(&t, &g, gy.as_ptr(), w.as_ptr(), got[1].as_mut_ptr()).unwrap();
+                    weight(&t, &g, gy.as_ptr(), x.as_ptr(), got[2].as_mut_ptr()).unwrap();
+                }
+                got
+            };
+            let alone = run(1);
+            for count in [2, 3, 7] {
+                assert!(run(count) == alone, "{g:?} with {count} threads");
             }
         }
     }

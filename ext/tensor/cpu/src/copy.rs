@@ -151,6 +151,22 @@ fn transposed(
     }
 }
 
+/// `dst[i * row_step + j] = src[i + j * column_step]` for `rows` rows i and `columns` columns j.
+///
+/// # Safety
+/// Both sides cover that and do not overlap.
+pub unsafe fn turned<T: Copy>(
+    dst: *mut T,
+    row_step: usize,
+    src: *const T,
+    column_step: usize,
+    rows: usize,
+    columns: usize,
+) {
+    let (row_step, column_step) = (row_step as isize, column_step as isize);
+    dispatch(StripOf { strip: Strip { rows, columns, row_step, column_step }, dst, src });
+}
+
 /// `dst[i * row_step + j] = src[i + j * column_step]`.
 struct Strip {
     rows: usize,
@@ -180,20 +196,24 @@ impl Strip {
     /// Both sides cover the strip.
     #[inline(always)]
     unsafe fn copy<T: Copy, I: Isa>(&self, dst: *mut T, src: *const T) {
-        let (whole_rows, whole_columns) = (self.rows / TILE * TILE, self.columns / TILE * TILE);
-        for block in (0..whole_columns).step_by(STRIP) {
-            for i in (0..whole_rows).step_by(TILE) {
-                for j in (block..whole_columns.min(block + STRIP)).step_by(TILE) {
+        let (rows, columns) = (self.rows, self.columns);
+        if rows < TILE || columns < TILE {
+            for i in 0..rows {
+                for j in 0..columns {
+                    // SAFETY: inside the strip.
+                    unsafe { self.element(dst, src, i, j) };
+                }
+            }
+            return;
+        }
+        for block in (0..columns).step_by(STRIP) {
+            for i in (0..rows).step_by(TILE) {
+                for j in (block..columns.min(block + STRIP)).step_by(TILE) {
+                    // The last tiles begin earlier: what they share with others is written twice.
+                    let (i, j) = (i.min(rows - TILE), j.min(columns - TILE));
                     // SAFETY: the tile lies inside the strip.
                     unsafe { self.tile::<T, I>(dst, src, i, j) };
                 }
-            }
-        }
-        for i in 0..self.rows {
-            let first = if i < whole_rows { whole_columns } else { 0 };
-            for j in first..self.columns {
-                // SAFETY: inside the strip.
-                unsafe { self.element(dst, src, i, j) };
             }
         }
     }

@@ -11,6 +11,7 @@ pub mod batch;
 pub mod clip;
 pub mod conv;
 mod conv_columns;
+mod conv_pixels;
 mod conv_windows;
 mod convert;
 pub mod copy;

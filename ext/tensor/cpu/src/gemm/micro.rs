@@ -24,7 +24,7 @@ pub struct Tile<T> {
     pub cols: usize,
     /// Adds to C instead of replacing it.
     pub add: bool,
-    /// Where rows of B begin, or of A, for the tiles that say so.
+    /// Where rows of B begin, or of A or C, for the tiles that say so.
     pub offsets: *const isize,
     /// Rows of A in runs of `k` numbers with `gap` numbers between them.
     pub runs: usize,
@@ -61,6 +61,8 @@ mod place {
     pub const OVER: u8 = 2;
     /// Each row of A at its own offset, in runs.
     pub const WINDOWS: u8 = 3;
+    /// A in contiguous rows, each row of C at its own offset.
+    pub const SPREAD: u8 = 4;
 }
 
 /// Computes one tile.
@@ -86,6 +88,12 @@ pub struct Kernels<T: 'static> {
     pub over: &'static [TileFn<T>],
     /// Rows of A at offsets.
     pub windows: &'static [TileFn<T>],
+    /// As `rows`, the rows of C at offsets.
+    pub spread: &'static [TileFn<T>],
+    /// The last three with `lanes` columns.
+    pub over_narrow: &'static [TileFn<T>],
+    pub windows_narrow: &'static [TileFn<T>],
+    pub spread_narrow: &'static [TileFn<T>],
     /// As `rows`, `lanes` columns.
     pub narrow: &'static [TileFn<T>],
     pub lanes: usize,
@@ -196,10 +204,14 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const PLACE: u8>(
         let zero: V::Elem = std::mem::zeroed();
         let mut acc = [[V::splat(zero); NV]; MR];
         let (mut a, mut b) = (t.a, t.b);
-        for i in 0..MR as isize {
+        let row_of_c = |i: usize| {
+            let spread = PLACE == place::SPREAD;
+            t.c.wrapping_offset(if spread { *t.offsets.add(i) } else { i as isize * t.c_rs })
+        };
+        for i in 0..MR {
             // The tile's rows of C are needed when the loop below is done.
-            prefetch(t.c.wrapping_offset(i * t.c_rs));
-            prefetch(t.c.wrapping_offset(i * t.c_rs + (NV * V::LANES) as isize - 1));
+            prefetch(row_of_c(i));
+            prefetch(row_of_c(i).wrapping_add(NV * V::LANES - 1));
         }
         let row: [*const V::Elem; MR] = std::array::from_fn(|i| {
             if PLACE == place::WINDOWS {
@@ -240,7 +252,7 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const PLACE: u8>(
         }
         if t.cols == NV * V::LANES && t.c_cs == 1 {
             rows!(MR, |i| {
-                let c = t.c.offset(i as isize * t.c_rs);
+                let c = row_of_c(i);
                 for (j, v) in acc[i].iter().enumerate() {
                     let p = c.add(j * V::LANES);
                     if t.add { v.add(V::load(p)).store(p) } else { v.store(p) }
@@ -254,7 +266,14 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const PLACE: u8>(
                     v.store(to.add((i * NV + j) * V::LANES));
                 }
             });
-            scatter(t, to, MR, NV * V::LANES);
+            if PLACE == place::SPREAD {
+                for i in 0..MR {
+                    let row = Tile { c: row_of_c(i), ..*t };
+                    scatter(&row, to.add(i * NV * V::LANES), 1, NV * V::LANES);
+                }
+            } else {
+                scatter(t, to, MR, NV * V::LANES);
+            }
         }
     }
 }
@@ -310,16 +329,23 @@ macro_rules! tile_fns {
             /// # Safety
             /// As [`TileFn`].
             #[target_feature(enable = $feature)]
-            unsafe fn over<const R: usize>(t: &Tile<$t>) {
+            unsafe fn over<const R: usize, const NV: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, R, $nv, { place::OVER }>(t, 1) }
+                unsafe { tile::<$v, R, NV, { place::OVER }>(t, 1) }
             }
             /// # Safety
             /// As [`TileFn`].
             #[target_feature(enable = $feature)]
-            unsafe fn windows<const R: usize>(t: &Tile<$t>) {
+            unsafe fn windows<const R: usize, const NV: usize>(t: &Tile<$t>) {
                 // SAFETY: passed on to the caller.
-                unsafe { tile::<$v, R, $nv, { place::WINDOWS }>(t, 1) }
+                unsafe { tile::<$v, R, NV, { place::WINDOWS }>(t, 1) }
+            }
+            /// # Safety
+            /// As [`TileFn`].
+            #[target_feature(enable = $feature)]
+            unsafe fn spread<const R: usize, const NV: usize>(t: &Tile<$t>) {
+                // SAFETY: passed on to the caller.
+                unsafe { tile::<$v, R, NV, { place::SPREAD }>(t, 1) }
             }
             /// # Safety
             /// As [`TileFn`].
@@ -363,8 +389,12 @@ macro_rules! tile_fns {
                 nc: $nc,
                 packed: &[$(packed::<$mr>),*],
                 rows: &[$(in_rows::<$mr>),*],
-                over: &[$(over::<$mr>),*],
-                windows: &[$(windows::<$mr>),*],
+                over: &[$(over::<$mr, $nv>),*],
+                windows: &[$(windows::<$mr, $nv>),*],
+                spread: &[$(spread::<$mr, $nv>),*],
+                over_narrow: &[$(over::<$mr, 1>),*],
+                windows_narrow: &[$(windows::<$mr, 1>),*],
+                spread_narrow: &[$(spread::<$mr, 1>),*],
                 narrow: &[$(narrow::<$mr>),*],
                 lanes: <$v as Vector>::LANES,
                 columns: &[$(in_columns::<$mr>),*],

@@ -13,13 +13,13 @@ mod paths;
 mod windows;
 
 pub use pack::Mat;
-pub use windows::{Runs, over, panel, windows};
+pub use windows::{Panel, Runs, add_spread, add_taps, of_windows, over, panel, windows};
 
 use crate::isa::level;
 use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
 use crate::threads::Threads;
-use micro::{Kernels, Tile};
+use micro::{Kernels, Tile, TileFn};
 use pack::{SLACK, pack_panel};
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Products with operands whose rows begin at offsets: convolutions read their windows in place.
 //!
-//! On one thread. Invariant: as for other products, each element is summed in one order.
+//! On one thread; the panels of B that results share are packed by the caller. Invariant: as for other products, each element is summed in one order.
 
 use super::*;
 
@@ -91,4 +91,119 @@ pub unsafe fn windows<T: Gemm>(
         }
     }
     Ok(())
+}
+
+/// Some columns of B, at most as many as a panel has.
+#[derive(Clone, Copy)]
+pub struct Panel<T> {
+    /// The first row's numbers; a packed one has whole panels, one behind the other.
+    pub b: *const T,
+    pub cols: usize,
+}
+
+impl<T: Gemm> Panel<T> {
+    /// A tile of the panel, packed.
+    fn tile(&self) -> Tile<T> {
+        let b_rs = panel::<T>() as isize;
+        Tile { b: self.b, b_rs, cols: self.cols, ..Tile::NONE }
+    }
+
+    /// The tiles for its columns: those of one vector where that is enough.
+    fn of<'a>(&self, wide: &'a [TileFn<T>], narrow: &'a [TileFn<T>]) -> &'a [TileFn<T>] {
+        if self.cols <= T::kernels().lanes { narrow } else { wide }
+    }
+}
+
+/// Runs tiles of `m` rows; `of` gives the one that begins at a row.
+///
+/// # Safety
+/// As [`TileFn`] for each tile.
+unsafe fn each_tile<T>(m: usize, tiles: &[TileFn<T>], of: impl Fn(usize) -> Tile<T>) {
+    for i in (0..m).step_by(tiles.len()) {
+        // SAFETY: passed on to the caller.
+        unsafe { tiles[tiles.len().min(m - i) - 1](&of(i)) };
+    }
+}
+
+/// C (offsets x cols) = A B where row i of A begins at `a + offsets[i]` and consists of runs, and B is
+/// packed. Rows of C are `c_rs` apart.
+///
+/// # Safety
+/// Each row of A covers its runs, B as many rows, C its rows; C overlaps neither.
+pub unsafe fn of_windows<T: Gemm>(
+    a: *const T,
+    offsets: &[isize],
+    runs: Runs,
+    b: Panel<T>,
+    c: *mut T,
+    c_rs: usize,
+) {
+    let kernels = T::kernels();
+    let tile = |i: usize| Tile {
+        k: runs.length,
+        a,
+        c: c.wrapping_add(i * c_rs),
+        c_rs: c_rs as isize,
+        offsets: offsets[i..].as_ptr(),
+        runs: runs.count,
+        gap: runs.gap,
+        ..b.tile()
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { each_tile(offsets.len(), b.of(kernels.windows, kernels.windows_narrow), tile) };
+}
+
+/// C (offsets x cols) += A B where A has contiguous rows of `k` numbers, one behind the other, B is
+/// packed, and row i of C begins at `c + offsets[i]`.
+///
+/// # Safety
+/// As [`of_windows`]; no two rows of C share an element.
+pub unsafe fn add_spread<T: Gemm>(
+    k: usize,
+    a: *const T,
+    b: Panel<T>,
+    c: *mut T,
+    offsets: &[isize],
+) {
+    let kernels = T::kernels();
+    let tile = |i: usize| Tile {
+        k,
+        a: a.wrapping_add(i * k),
+        a_rs: k as isize,
+        c,
+        add: true,
+        offsets: offsets[i..].as_ptr(),
+        ..b.tile()
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { each_tile(offsets.len(), b.of(kernels.spread, kernels.spread_narrow), tile) };
+}
+
+/// C (m x cols) = A B, or C += A B where `add`: A has contiguous rows, one behind the other, and row p
+/// of B begins at `b + offsets[p]`. Rows of C are `c_rs` apart.
+///
+/// # Safety
+/// As [`of_windows`]; each row of B covers a whole panel.
+pub unsafe fn add_taps<T: Gemm>(
+    m: usize,
+    a: *const T,
+    b: Panel<T>,
+    offsets: &[isize],
+    c: *mut T,
+    c_rs: usize,
+    add: bool,
+) {
+    let (kernels, k) = (T::kernels(), offsets.len());
+    let tile = |i: usize| Tile {
+        k,
+        a: a.wrapping_add(i * k),
+        a_rs: k as isize,
+        c: c.wrapping_add(i * c_rs),
+        c_rs: c_rs as isize,
+        add,
+        offsets: offsets.as_ptr(),
+        ..b.tile()
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { each_tile(m, b.of(kernels.over, kernels.over_narrow), tile) };
 }
