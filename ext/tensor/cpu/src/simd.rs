@@ -40,6 +40,21 @@ pub trait Vector: Copy {
     /// # Safety
     /// As `splat`.
     unsafe fn min(self, o: Self) -> Self;
+    /// `self` where it is larger, else `o`: NaN in `self` is passed over.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn above(self, o: Self) -> Self;
+    /// `self` where it is smaller, else `o`.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn below(self, o: Self) -> Self;
+    /// Whether any number of either is NaN.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn any_nan(self, o: Self) -> bool;
 }
 
 /// How a row is folded.
@@ -66,6 +81,51 @@ unsafe fn act<V: Vector>(action: Action, a: V, b: V) -> V {
             Action::Max => a.max(b),
             Action::Min => a.min(b),
         }
+    }
+}
+
+/// The extreme of `n` numbers, or nothing where one of them is NaN: asked for all of them, two
+/// vectors at a time, that costs less than to let it win at each step. `start` is the identity.
+///
+/// # Safety
+/// As [`fold_row`].
+#[inline(always)]
+unsafe fn extreme_row<V: Vector>(
+    largest: bool,
+    start: V::Elem,
+    x: *const V::Elem,
+    n: usize,
+) -> Option<V::Elem>
+where
+    V::Elem: PartialOrd,
+{
+    // SAFETY: as in `fold_row`.
+    unsafe {
+        let better = |v: V, a: V| if largest { v.above(a) } else { v.below(a) };
+        let (mut acc, mut nan, mut i) = ([V::splat(start); 4], false, 0);
+        while i + 4 * V::LANES <= n {
+            let v: [V; 4] = std::array::from_fn(|k| V::load(x.add(i + k * V::LANES)));
+            nan |= v[0].any_nan(v[1]) | v[2].any_nan(v[3]);
+            acc = std::array::from_fn(|k| better(v[k], acc[k]));
+            i += 4 * V::LANES;
+        }
+        while i + V::LANES <= n {
+            let v = V::load(x.add(i));
+            nan |= v.any_nan(v);
+            acc[0] = better(v, acc[0]);
+            i += V::LANES;
+        }
+        let all = better(better(acc[0], acc[1]), better(acc[2], acc[3]));
+        let mut lanes = [start; 16];
+        all.store(lanes.as_mut_ptr());
+        let mut best = start;
+        for v in lanes.into_iter().take(V::LANES).chain((i..n).map(|i| *x.add(i))) {
+            nan |= v.partial_cmp(&v).is_none();
+            if if largest { v > best } else { v < best } {
+                best = v;
+            }
+        }
+        (!nan).then_some(best)
     }
 }
 
@@ -148,19 +208,24 @@ pub unsafe fn fold_row_f32<I: Isa>(action: Action, x: *const f32, n: usize) -> f
             }
         }
     };
+    macro_rules! folded {
+        ($v:ty) => {
+            match action {
+                Action::Add | Action::Mul => fold_row::<$v>(action, start, step, x, n),
+                Action::Max => extreme_row::<$v>(true, start, x, n).unwrap_or(f32::NAN),
+                Action::Min => extreme_row::<$v>(false, start, x, n).unwrap_or(f32::NAN),
+            }
+        };
+    }
     // SAFETY: passed on to the caller.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         match I::LEVEL {
-            Level::Avx512 => {
-                return fold_row::<std::arch::x86_64::__m512>(action, start, step, x, n);
-            }
-            Level::Avx2 => {
-                return fold_row::<std::arch::x86_64::__m256>(action, start, step, x, n);
-            }
+            Level::Avx512 => return folded!(std::arch::x86_64::__m512),
+            Level::Avx2 => return folded!(std::arch::x86_64::__m256),
             Level::Base => {}
         }
-        fold_row::<Portable<f32, 4>>(action, start, step, x, n)
+        folded!(Portable<f32, 4>)
     }
 }
 
@@ -302,6 +367,26 @@ macro_rules! portable {
                     if a.is_nan() { a } else { m }
                 }))
             }
+            #[inline(always)]
+            unsafe fn above(self, o: Self) -> Self {
+                Portable(std::array::from_fn(
+                    |i| {
+                        if self.0[i] > o.0[i] { self.0[i] } else { o.0[i] }
+                    },
+                ))
+            }
+            #[inline(always)]
+            unsafe fn below(self, o: Self) -> Self {
+                Portable(std::array::from_fn(
+                    |i| {
+                        if self.0[i] < o.0[i] { self.0[i] } else { o.0[i] }
+                    },
+                ))
+            }
+            #[inline(always)]
+            unsafe fn any_nan(self, o: Self) -> bool {
+                self.0.iter().zip(&o.0).any(|(a, b)| a.is_nan() | b.is_nan())
+            }
         }
     };
 }
@@ -318,7 +403,8 @@ mod x86 {
 
     macro_rules! vector {
         ($v:ty, $t:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fma:ident,
-         $add:ident, $mul:ident, $max:ident, $min:ident, |$a:ident, $m:ident| $keep_nan:expr) => {
+         $add:ident, $mul:ident, $max:ident, $min:ident, |$a:ident, $m:ident| $keep_nan:expr,
+         |$x:ident, $y:ident| $any_nan:expr) => {
             impl Vector for $v {
                 type Elem = $t;
                 const LANES: usize = $n;
@@ -369,6 +455,22 @@ mod x86 {
                         $keep_nan
                     }
                 }
+                #[inline(always)]
+                unsafe fn above(self, o: Self) -> Self {
+                    // SAFETY: the caller vouches for the instruction set.
+                    unsafe { $max(self, o) }
+                }
+                #[inline(always)]
+                unsafe fn below(self, o: Self) -> Self {
+                    // SAFETY: the caller vouches for the instruction set.
+                    unsafe { $min(self, o) }
+                }
+                #[inline(always)]
+                unsafe fn any_nan(self, o: Self) -> bool {
+                    let ($x, $y) = (self, o);
+                    // SAFETY: the caller vouches for the instruction set.
+                    unsafe { $any_nan }
+                }
             }
         };
     }
@@ -384,7 +486,8 @@ mod x86 {
         _mm256_mul_ps,
         _mm256_max_ps,
         _mm256_min_ps,
-        |a, m| _mm256_blendv_ps(m, a, _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a))
+        |a, m| _mm256_blendv_ps(m, a, _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a)),
+        |x, y| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, y)) != 0
     );
     vector!(
         __m256d,
@@ -398,7 +501,8 @@ mod x86 {
         _mm256_mul_pd,
         _mm256_max_pd,
         _mm256_min_pd,
-        |a, m| _mm256_blendv_pd(m, a, _mm256_cmp_pd::<_CMP_UNORD_Q>(a, a))
+        |a, m| _mm256_blendv_pd(m, a, _mm256_cmp_pd::<_CMP_UNORD_Q>(a, a)),
+        |x, y| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_UNORD_Q>(x, y)) != 0
     );
     vector!(
         __m512,
@@ -412,7 +516,8 @@ mod x86 {
         _mm512_mul_ps,
         _mm512_max_ps,
         _mm512_min_ps,
-        |a, m| _mm512_mask_mov_ps(m, _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a), a)
+        |a, m| _mm512_mask_mov_ps(m, _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, a), a),
+        |x, y| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, y) != 0
     );
     vector!(
         __m512d,
@@ -426,7 +531,8 @@ mod x86 {
         _mm512_mul_pd,
         _mm512_max_pd,
         _mm512_min_pd,
-        |a, m| _mm512_mask_mov_pd(m, _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(a, a), a)
+        |a, m| _mm512_mask_mov_pd(m, _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(a, a), a),
+        |x, y| _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x, y) != 0
     );
 
     /// `dst[i * ds + j] = src[i + j * ss]` for i, j < 8, where j beyond `last` reads `last`
@@ -475,6 +581,43 @@ mod x86 {
                 let v = _mm256_permute2f128_ps::<0x31>(u[k], u[k + 4]);
                 _mm256_storeu_ps(dst.offset((k as isize + 4) * ds), v);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{Kernel, dispatch};
+
+    struct Fold<'a>(Action, &'a [f32]);
+
+    impl Kernel for Fold<'_> {
+        type Output = f32;
+        #[inline(always)]
+        fn run<I: Isa>(self) -> f32 {
+            // SAFETY: `run` is compiled for `I`; the slice has as many numbers as it says.
+            unsafe { fold_row_f32::<I>(self.0, self.1.as_ptr(), self.1.len()) }
+        }
+    }
+
+    #[test]
+    fn extremes_stand_anywhere_and_nan_wins_from_anywhere() {
+        for n in 1..=150 {
+            for at in 0..n {
+                let mut x: Vec<f32> = (0..n).map(|i| ((i * 37) % 11) as f32 - 5.0).collect();
+                x[at] = 99.0;
+                assert_eq!(dispatch(Fold(Action::Max, &x)), 99.0, "{at} of {n}");
+                x[at] = -99.0;
+                assert_eq!(dispatch(Fold(Action::Min, &x)), -99.0, "{at} of {n}");
+                x[at] = f32::NAN;
+                for action in [Action::Max, Action::Min] {
+                    assert!(dispatch(Fold(action, &x)).is_nan(), "{action:?}, {at} of {n}");
+                }
+            }
+            let infinite = vec![f32::INFINITY; n];
+            assert_eq!(dispatch(Fold(Action::Min, &infinite)), f32::INFINITY);
+            assert_eq!(dispatch(Fold(Action::Max, &infinite)), f32::INFINITY);
         }
     }
 }

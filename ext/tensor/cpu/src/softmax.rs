@@ -11,6 +11,7 @@ use crate::strided::Walk;
 use crate::threads::Threads;
 use mlrun_tensor_core::DType;
 use smallvec::SmallVec;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 const GRAIN: usize = 1 << 13;
@@ -191,6 +192,9 @@ fn larger(a: f32, b: f32) -> f32 {
     if a.is_nan() { a } else { m }
 }
 
+/// Numbers of a row whose powers are summed at a time.
+const POWERS: usize = 512;
+
 struct RowF32 {
     out: *mut f32,
     x: *const f32,
@@ -220,16 +224,18 @@ impl Kernel for RowF32 {
             return;
         }
         // Through a small buffer, so that the input is not overwritten where it is the output.
-        let mut powers = [0f32; 512];
+        let mut room = MaybeUninit::<[f32; POWERS]>::uninit();
+        let powers = room.as_mut_ptr().cast::<f32>();
         let mut sum = 0.0;
-        for at in (0..n).step_by(powers.len()) {
-            let m = powers.len().min(n - at);
-            for (i, p) in powers.iter_mut().enumerate().take(m) {
-                // SAFETY: as above.
-                *p = math::exp_nonpositive::<I>(unsafe { *x.add(at + i) } - max);
+        for at in (0..n).step_by(POWERS) {
+            let m = POWERS.min(n - at);
+            // SAFETY: as above; the buffer holds `m` numbers, which are written before they are read.
+            unsafe {
+                for i in 0..m {
+                    *powers.add(i) = math::exp_nonpositive::<I>(*x.add(at + i) - max);
+                }
+                sum += fold_row_f32::<I>(Action::Add, powers, m);
             }
-            // SAFETY: the buffer holds `m` numbers.
-            sum += unsafe { fold_row_f32::<I>(Action::Add, powers.as_ptr(), m) };
         }
         let shift = math::log::<I>(sum);
         for i in 0..n {
