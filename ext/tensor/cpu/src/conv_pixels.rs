@@ -16,22 +16,23 @@ use crate::scratch::{NoScratch, Scratch};
 use crate::threads::Threads;
 use std::ops::Range;
 
-/// Channels that fill vectors.
+/// Channels of a vector.
 const CHANNELS: usize = 16;
 /// Results for which weights are packed: fewer of them cost less as columns.
 const RESULTS: usize = 64;
-/// Numbers of the largest field.
-const FIELD: usize = 1 << 20;
+/// Numbers of the largest field: beyond, what a tap adds to is not near any more (measured).
+const FIELD: usize = 1 << 18;
 
 impl Geometry {
     /// Whether windows are read from fields.
     pub(crate) fn by_pixels(&self) -> bool {
-        let (channels, outputs) = (self.channels(), self.outputs());
-        let results = self.n * self.pixels();
         // The taps of a window's row are neighbours.
         let runs = self.kernel[1] == 1 || self.dilation[1] == 1;
-        let wide = channels >= CHANNELS && outputs >= CHANNELS;
-        !self.pointwise() && runs && wide && results >= RESULTS && self.field() <= FIELD
+        // At most a fifth of the vectors is computed and dropped.
+        let fill = |n: usize| n >= CHANNELS && 5 * n >= 4 * n.next_multiple_of(CHANNELS);
+        let wide = fill(self.channels()) && fill(self.outputs());
+        let many = self.n * self.pixels() >= RESULTS;
+        !self.pointwise() && runs && wide && many && self.field() <= FIELD
     }
 
     fn padded(&self) -> [usize; 2] {
