@@ -1,7 +1,7 @@
 // A tensor as text, in the manner of PyTorch's print: at most 1,000 elements, else the edges.
 
 import { addMethods, isTensor, Tensor } from "ext:mlrun_tensor/00_handle.js";
-import { concat } from "ext:mlrun_tensor/00_shape.js";
+import { concat } from "ext:mlrun_tensor/00_direct.js";
 
 const PRECISION = 4;
 const THRESHOLD = 1000;

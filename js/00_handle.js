@@ -4,7 +4,7 @@
 // slot, 0 was released by the ownership pass, a negative one is the number of a disposal record.
 // Methods of the op table are added by 00_ops.js and its neighbours.
 //
-// Who counts: this file, 00_ops.js, 00_ownership.js and its rooms are written for the ownership pass by hand;
+// Who counts: this file, 00_ops.js, 00_direct.js, 00_ownership.js and its rooms are written for the ownership pass by hand;
 // every other file of the library is compiled by it, as the user's modules are. There:
 // - write plain JavaScript: temporaries go at their last use, results are given to the caller;
 // - a handle's id (`idOf`) is good only inside the call expression that it is an operand of,
@@ -33,7 +33,6 @@ const {
   ObjectKeys,
   ObjectPrototype,
   ReflectGetOwnPropertyDescriptor,
-  SafeArrayIterator,
   SafeMap,
   SafeSet,
   SafeWeakMap,
@@ -42,6 +41,8 @@ const {
   StringPrototypeSlice,
   SymbolDispose,
   TypeError,
+  TypedArrayPrototypeSet,
+  TypedArrayPrototypeSlice,
   Uint8Array,
 } = primordials;
 
@@ -523,6 +524,23 @@ function callRaw(name, args, values) {
   }
 }
 
+/** Calls a row whose operands, two numbers each, and flat numbers stand in `numbers` (00_direct.js). */
+export function run(row, operands, values) {
+  try {
+    return op_tensor_call(row, operands, values, bytes);
+  } catch (e) {
+    return runAgain(e, row, operands, values);
+  }
+}
+
+function runAgain(e, row, operands, values) {
+  const kept = TypedArrayPrototypeSlice(numbers, 0, 2 * operands + values);
+  return afterCollection(e, () => {
+    TypedArrayPrototypeSet(numbers, kept);
+    return op_tensor_call(row, operands, values, bytes);
+  });
+}
+
 export function call(name, args, values) {
   callRaw(name, args, values);
   return make(numbers[0]);
@@ -602,7 +620,8 @@ export function integers(op, name, values, most = numbers.length) {
   }
   if (values.length > most) throw new RangeError(`${op}: ${name} has ${values.length} numbers, expected at most ${most}`);
   const out = [];
-  for (const v of new SafeArrayIterator(values)) {
+  for (let i = 0; i < values.length; i++) {
+    const v = values[i];
     if (typeof v !== "number" || v % 1 !== 0) {
       throw new TypeError(`${op}: ${name} must hold integers, got ${describe(v)}`);
     }
@@ -760,15 +779,19 @@ export function tidy(fn) {
 const operations = new SafeSet();
 const endings = new SafeSet();
 
-/** `addMethods` for methods that follow the protocol without being compiled: one call of `unary`,
- * `binary` or `inPlace` each. The first two may end operands. */
-export function addOperations(methods) {
+/** `addMethods` for methods that follow the protocol without being compiled. */
+export function addBorrowers(methods) {
   addMethods(methods);
-  for (const key of Reflect.ownKeys(methods)) if (key[key.length - 1] !== "_") endings.add(methods[key]);
   for (const key of Reflect.ownKeys(methods)) {
     const { value, get, set } = Object.getOwnPropertyDescriptor(Tensor.prototype, key);
     for (const f of [value, get, set]) if (typeof f === "function") operations.add(f);
   }
+}
+
+/** The same for one call of `unary`, `binary` or `inPlace` each. The first two may end operands. */
+export function addOperations(methods) {
+  addBorrowers(methods);
+  for (const key of Reflect.ownKeys(methods)) if (key[key.length - 1] !== "_") endings.add(methods[key]);
 }
 
 for (const key of Reflect.ownKeys(Tensor.prototype)) {
@@ -777,7 +800,7 @@ for (const key of Reflect.ownKeys(Tensor.prototype)) {
 }
 const followers = [
   addMethods, addOperations, alias, attend, binary, keep, tidy, call, callMany, callNone, countedList, describe, dtypeCode, flag, idOf, inPlace,
-  integer, integers, isParameter, isTensor, list, make, markParameter, noMore, noOptions, noteModule, options, tensorArg, track, unary,
+  integer, integers, isParameter, isTensor, list, make, markParameter, noMore, noOptions, noteModule, options, run, tensorArg, track, unary,
 ];
 for (const f of followers) operations.add(f);
 

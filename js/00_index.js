@@ -137,7 +137,8 @@ function resultDims(specs, rest) {
   return dims;
 }
 
-function index(t, specs) {
+/** `t.index(...specs)`, whatever the specs are. */
+export function indexed(t, specs) {
   const { t: from, tensors, codes, back } = encoded("index", t, specs);
   const result = call("index", [from, ...tensors], codes);
   return back.length === 0 ? result : result.flip(back);
@@ -187,15 +188,6 @@ function order(op, dim, given) {
 }
 
 addMethods({
-  /**
-   * NumPy-style indexing: a number (the dimension goes), "start:stop:step" (a view; a copy where
-   * the step is negative), ":" (all),
-   * "..." (all between), null (a new dimension), a tensor of integers (its shape takes the
-   * dimension's place), a boolean mask (the elements where it holds).
-   */
-  index(...specs) {
-    return index(this, specs);
-  },
   /**
    * `x[specs] = value`: writes at the elements that `index(...specs)` gives. The value is
    * broadcast and converted; of equal positions the last one stays, with accumulate all are added.

@@ -92,10 +92,6 @@ addMethods({
     return call("cumprod", [this], [integer("cumprod", "dim", dim)]);
   },
 
-  matmul(other, more) {
-    noOptions("matmul", more);
-    return call("matmul", [this, tensorArg("matmul", "other", other)], []);
-  },
   dot(other, more) {
     noOptions("dot", more);
     tensorArg("dot", "other", other);
@@ -109,13 +105,6 @@ addMethods({
     return this.reshape([-1, 1]).mul(other.reshape([1, -1]));
   },
 
-  gelu(given) {
-    const { approximate = "none" } = options("gelu", given, ["approximate"]);
-    if (approximate !== "none" && approximate !== "tanh") {
-      throw new TypeError(`gelu: unknown approximate "${approximate}", expected none or tanh`);
-    }
-    return call(approximate === "tanh" ? "geluTanh" : "gelu", [this], []);
-  },
   softplus(given) {
     const { beta = 1, threshold = 20 } = options("softplus", given, ["beta", "threshold"]);
     return call("softplus", [this], [number("softplus", "beta", beta), number("softplus", "threshold", threshold)]);

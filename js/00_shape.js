@@ -1,4 +1,4 @@
-// Views, copies and joining; reading by index is in 00_index.js.
+// Copies, joining and rarer changes of shape; views are in 00_direct.js, reading by index in 00_index.js.
 
 import {
   addMethods, call, describe, dtypeCode, idOf, integer, integers, isTensor, list, make, noMore, ops, options, tensorArg,
@@ -15,7 +15,6 @@ export function wrapDim(op, dim, ndim) {
   return d;
 }
 
-const shapeList = (op, dims) => list(integers(op, "shape", dims));
 /** `f([2, 3])` and `f(2, 3)` are the same. */
 const spread = (args) => (args.length === 1 && typeof args[0] === "object" ? args[0] : args);
 
@@ -25,85 +24,12 @@ function copyInto(caller, to, from) {
 }
 
 addMethods({
-  reshape(...shape) {
-    return call("reshape", [this], shapeList("reshape", spread(shape)));
-  },
-  view(...shape) {
-    return call("view", [this], shapeList("view", spread(shape)));
-  },
-  flatten(start = 0, end = -1) {
-    const { shape, ndim } = this;
-    const a = wrapDim("flatten", start, ndim), b = wrapDim("flatten", end, ndim);
-    if (a > b) throw new RangeError(`flatten: the first dim ${start} lies behind the last ${end}`);
-    if (ndim === 0) return this.reshape([1]);
-    const n = shape.slice(a, b + 1).reduce((x, y) => x * y, 1);
-    return this.reshape([...shape.slice(0, a), n, ...shape.slice(b + 1)]);
-  },
   squeeze(dim, more) {
     noMore("squeeze", more, ", give several dimensions as an array");
     const { shape, ndim } = this;
     if (dim === undefined) return this.view(shape.filter((d) => d !== 1));
     const dims = (typeof dim === "number" ? [dim] : integers("squeeze", "dim", dim)).map((d) => wrapDim("squeeze", d, ndim));
     return this.view(shape.filter((d, i) => d !== 1 || !dims.includes(i)));
-  },
-  unsqueeze(dim, more) {
-    noMore("unsqueeze", more);
-    const { shape, ndim } = this;
-    const at = wrapDim("unsqueeze", dim, ndim + 1);
-    return this.view([...shape.slice(0, at), 1, ...shape.slice(at)]);
-  },
-  expand(...shape) {
-    return call("expand", [this], shapeList("expand", spread(shape)));
-  },
-  permute(...dims) {
-    return call("permute", [this], list(integers("permute", "dims", spread(dims))));
-  },
-  transpose(a, b) {
-    const { ndim } = this, dims = [];
-    const i = wrapDim("transpose", a, ndim), j = wrapDim("transpose", b, ndim);
-    for (let k = 0; k < ndim; k++) dims[k] = k;
-    if (ndim > 0) [dims[i], dims[j]] = [j, i];
-    return call("permute", [this], list(dims));
-  },
-  /** Dimensions in reverse order; of a matrix, its transpose. */
-  get T() {
-    const { ndim } = this, dims = [];
-    for (let k = 0; k < ndim; k++) dims[k] = ndim - 1 - k;
-    return call("permute", [this], list(dims));
-  },
-  narrow(dim, start, length) {
-    const args = [integer("narrow", "dim", dim), integer("narrow", "start", start), integer("narrow", "length", length)];
-    return call("narrow", [this], [...args, 1]);
-  },
-  select(dim, index) {
-    return call("select", [this], [integer("select", "dim", dim), integer("select", "index", index)]);
-  },
-  /** Parts of `size` along a dimension, or of the sizes in an array. */
-  split(size, dim = 0) {
-    const d = wrapDim("split", dim, this.ndim), extent = this.shape[d] ?? 0;
-    if (typeof size === "number" && !(integer("split", "size", size) > 0)) throw new RangeError(`split: size must be above 0, got ${size}`);
-    const sizes = typeof size === "number"
-      ? Array.from({ length: Math.max(1, Math.ceil(extent / size)) }, (_, i) => Math.min(size, extent - i * size))
-      : integers("split", "size", size, Infinity);
-    const total = sizes.reduce((a, b) => a + b, 0);
-    if (total !== extent) throw new RangeError(`split: sizes add up to ${total}, expected ${extent} as dim ${dim} has`);
-    const parts = [];
-    let start = 0;
-    for (const n of sizes) {
-      parts.push(call("split", [this], [d, start, n, 1]));
-      start += n;
-    }
-    return parts;
-  },
-  chunk(chunks, dim = 0) {
-    if (!(integer("chunk", "chunks", chunks) > 0)) throw new RangeError(`chunk: chunks must be above 0, got ${chunks}`);
-    const extent = this.shape[wrapDim("chunk", dim, this.ndim)] ?? 0;
-    return this.split(Math.max(1, Math.ceil(extent / chunks)), dim);
-  },
-  unbind(dim = 0) {
-    const d = wrapDim("unbind", dim, this.ndim), parts = [];
-    for (let i = 0; i < this.shape[d]; i++) parts.push(call("unbind", [this], [d, i]));
-    return parts;
   },
   flip(...dims) {
     return call("flip", [this], list(integers("flip", "dims", spread(dims))));
@@ -190,15 +116,15 @@ function tensorList(op, tensors) {
 }
 
 /** Tensors in one native call. */
-const CONCAT = 2048;
+export const CONCAT = 2048;
 
-/** Tensors one behind the other along a dimension that they have. */
-export function concat(tensors, dim = 0) {
+/** `concat` (00_direct.js) of long lists and of what is none. */
+export function joined(tensors, dim) {
   if (tensors?.length > CONCAT) {
     // A call takes so many; the parts of a longer list are joined first.
     const parts = [];
-    for (let i = 0; i < tensors.length; i += CONCAT) parts.push(concat(tensors.slice(i, i + CONCAT), dim));
-    return concat(parts, dim);
+    for (let i = 0; i < tensors.length; i += CONCAT) parts.push(joined(tensors.slice(i, i + CONCAT), dim));
+    return joined(parts, dim);
   }
   return call("concat", tensorList("concat", tensors), [integer("concat", "dim", dim)]);
 }
@@ -208,7 +134,7 @@ export function stack(tensors, dim = 0) {
   if (tensors?.length > CONCAT) {
     const parts = [];
     for (let i = 0; i < tensors.length; i += CONCAT) parts.push(stack(tensors.slice(i, i + CONCAT), dim));
-    return concat(parts, dim);
+    return joined(parts, dim);
   }
   return call("stack", tensorList("stack", tensors), [integer("stack", "dim", dim)]);
 }

@@ -5,6 +5,7 @@
 // its input, never the argument itself, so that whoever owns the result may release it.
 
 import { core } from "ext:core/mod.js";
+import { attended, linear, normalized } from "ext:mlrun_tensor/00_direct.js";
 import { addMethods, alias, call, describe, integer, integers, list, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 
 const REDUCTIONS = ["none", "mean", "sum"];
@@ -40,23 +41,7 @@ function each(op, name, v, n) {
   return integers(op, name, all);
 }
 
-export function linear(x, weight, bias) {
-  tensorArg("linear", "input", x);
-  tensorArg("linear", "weight", weight);
-  if (x.ndim > 0 && weight.ndim === 2 && x.shape.at(-1) !== weight.shape[1]) {
-    throw new RangeError(
-      `linear: got input [${x.shape.join(", ")}] and weight [${weight.shape.join(", ")}], expected an input of ` +
-        `${weight.shape[1]} in the last dimension`,
-    );
-  }
-  if (x.dtype !== weight.dtype) {
-    throw new TypeError(`linear: got an input of ${x.dtype} and a weight of ${weight.dtype}, expected equal dtypes; convert one with to(...)`);
-  }
-  const y = call("matmul", [x, weight.T], []);
-  if (bias === undefined || bias === null) return y;
-  tensorArg("linear", "bias", bias);
-  return y.add(bias);
-}
+export { linear };
 
 // ---- Activations.
 
@@ -142,10 +127,12 @@ export function bceWithLogits(input, target, given) {
 // ---- Normalisation.
 
 /** Mean 0 and variance 1 over the trailing dimensions `shape`, then weight and bias. */
-export function layerNorm(x, shape, weight, bias, eps) {
-  const args = [tensorArg("layerNorm", "input", x), optional("layerNorm", "weight", weight), optional("layerNorm", "bias", bias)];
-  const attrs = [...list(integers("layerNorm", "shape", shape)), numberArg("layerNorm", "eps", epsOption("layerNorm", eps, 1e-5))];
-  return call("layerNorm", args, attrs);
+export function layerNorm(x, shape, weight = null, bias = null, eps) {
+  tensorArg("layerNorm", "input", x);
+  if (weight !== null) tensorArg("layerNorm", "weight", weight);
+  if (bias !== null) tensorArg("layerNorm", "bias", bias);
+  const dims = integers("layerNorm", "shape", shape);
+  return normalized(x, dims, weight, bias, numberArg("layerNorm", "eps", epsOption("layerNorm", eps, 1e-5)));
 }
 
 /** Division by the root mean square over the trailing dimensions `shape`, then weight. */
@@ -276,13 +263,16 @@ export function avgPool2d(x, kernelSize, given) {
 export function scaledDotProductAttention(query, key, value, given) {
   const op = "scaledDotProductAttention";
   const opts = options(op, given, ["attnMask", "dropoutP", "isCausal", "scale"]);
-  const args = [tensorArg(op, "query", query), tensorArg(op, "key", key), tensorArg(op, "value", value),
-    optional(op, "attnMask", opts.attnMask)];
-  if (args[3] !== null && opts.isCausal) throw new TypeError(`${op}: attnMask and isCausal exclude each other`);
+  tensorArg(op, "query", query);
+  tensorArg(op, "key", key);
+  tensorArg(op, "value", value);
+  const { attnMask = null, isCausal } = opts;
+  if (attnMask !== null) tensorArg(op, "attnMask", attnMask);
+  if (attnMask !== null && isCausal) throw new TypeError(`${op}: attnMask and isCausal exclude each other`);
   const scale = opts.scale === undefined || opts.scale === null ? NaN : numberArg(op, "scale", opts.scale);
   const p = numberArg(op, "dropoutP", opts.dropoutP ?? 0);
   if (p < 0 || p > 1) throw new RangeError(`${op}: dropoutP must be from 0 to 1, got ${p}`);
-  return call(op, args, [opts.isCausal ? 1 : 0, scale, p]);
+  return attended(query, key, value, attnMask, isCausal, scale, p);
 }
 
 const PAD_MODES = ["constant", "reflect", "replicate", "circular"];

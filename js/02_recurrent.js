@@ -5,7 +5,8 @@
 
 import { describe, numberError, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { zeros } from "ext:mlrun_tensor/00_make.js";
-import { concat, stack } from "ext:mlrun_tensor/00_shape.js";
+import { concat } from "ext:mlrun_tensor/00_direct.js";
+import { stack } from "ext:mlrun_tensor/00_shape.js";
 import * as F from "ext:mlrun_tensor/02_functional.js";
 import { count, uniform } from "ext:mlrun_tensor/02_layers.js";
 import { located, Module, Parameter } from "ext:mlrun_tensor/02_module.js";

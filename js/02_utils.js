@@ -2,7 +2,8 @@
 
 import { call, describe, isTensor, numberError, options, tensorArg } from "ext:mlrun_tensor/00_handle.js";
 import { zeros } from "ext:mlrun_tensor/00_make.js";
-import { concat, stack } from "ext:mlrun_tensor/00_shape.js";
+import { concat } from "ext:mlrun_tensor/00_direct.js";
+import { stack } from "ext:mlrun_tensor/00_shape.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 
 function parameterList(op, parameters) {

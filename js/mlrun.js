@@ -19,7 +19,8 @@ export {
   randn, randnLike, randperm, tensor, zeros, zerosLike,
 } from "ext:mlrun_tensor/00_make.js";
 export { einsum } from "ext:mlrun_tensor/00_index.js";
-export { concat, stack, where } from "ext:mlrun_tensor/00_shape.js";
+export { concat } from "ext:mlrun_tensor/00_direct.js";
+export { stack, where } from "ext:mlrun_tensor/00_shape.js";
 export { autograd, checkpoint, enableGrad, grad, noGrad, valueAndGrad } from "ext:mlrun_tensor/01_autograd.js";
 export { gc, heapSnapshot, memoryStats, resetPeakMemory, setMemoryLimit } from "ext:mlrun_tensor/06_memory.js";
 export { Checkpoints } from "ext:mlrun_tensor/07_checkpoints.js";

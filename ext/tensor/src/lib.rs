@@ -51,6 +51,7 @@ pub const UNCOMPILED: &[&str] = &[
     "ext:mlrun_tensor/00_function_text.js",
     "ext:mlrun_tensor/00_handle.js",
     "ext:mlrun_tensor/00_ops.js",
+    "ext:mlrun_tensor/00_direct.js",
     "ext:mlrun_tensor/00_verify.js",
     LIBRARY_MODULE,
 ];
@@ -140,6 +141,7 @@ deno_core::extension!(
         "00_make.js",
         "00_shape.js",
         "00_index.js",
+        "00_direct.js",
         "00_reduce.js",
         "00_json.js",
         "01_modes.js",

@@ -1,11 +1,12 @@
 //! Matrix products.
 
-use crate::attr::Attr;
+use crate::Dims;
+use crate::attr::{Attr, Attrs};
 use crate::engine::{Arg, Engine, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::{broadcast, show};
 use crate::samples::{Input::Real, sample};
-use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, ResultKind, Rule, arg, input};
+use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, ResultKind, Rule, arg, input, opt};
 use crate::tape::VjpCx;
 use crate::tensor::Tensor;
 use smallvec::smallvec;
@@ -75,6 +76,45 @@ pub const MATMUL: OpDef = OpDef::new("matmul", AB, Rule::Composite(matmul))
         sample(&[Real(&[3]), Real(&[3])], &[]),
         sample(&[Real(&[2, 3]), Real(&[3])], &[]),
     ]);
+
+/// Weights of layers stand as `[out, in]`.
+pub const LINEAR: OpDef =
+    OpDef::new("linear", &[arg("input"), arg("weight"), opt("bias")], Rule::Composite(linear))
+        .result(ResultKind::Fresh)
+        .doc("input times the transposed weight, plus bias.")
+        .tolerance(1e-5)
+        .of_parts()
+        .samples(&[
+            sample(&[Real(&[2, 2, 3]), Real(&[4, 3]), Real(&[4])], &[]),
+            sample(&[Real(&[3]), Real(&[4, 3])], &[]),
+        ]);
+
+fn linear(e: &Engine, args: &[Arg], _: &[Attr]) -> Result<Outputs> {
+    let (x, w) = (tensor_arg(&LINEAR, args, 0)?, tensor_arg(&LINEAR, args, 1)?);
+    if let (Some(&width), &[_, want]) = (x.shape().last(), w.shape())
+        && width != want
+    {
+        return Err(Error::shape(format!(
+            "got input {} and weight {}, expected an input of {want} in the last dimension",
+            show(x.shape()),
+            show(w.shape())
+        )));
+    }
+    if x.dtype != w.dtype {
+        return Err(Error::dtype(format!(
+            "got an input of {} and a weight of {}, expected equal dtypes; convert one with to(...)",
+            x.dtype, w.dtype
+        )));
+    }
+    let reversed: Dims = (0..w.ndim()).rev().collect();
+    let y = e.matmul(x, &e.permute(w, &reversed)?)?;
+    match args.get(2) {
+        Some(bias @ Arg::Tensor(_)) => {
+            e.call_donating(Op::Add, &[Arg::Tensor(&y), *bias], &Attrs::new(), 1)
+        }
+        _ => Ok(smallvec![y]),
+    }
+}
 
 fn matmul(e: &Engine, args: &[Arg], _: &[Attr]) -> Result<Outputs> {
     let (a, b) = (tensor_arg(&MATMUL, args, 0)?, tensor_arg(&MATMUL, args, 1)?);

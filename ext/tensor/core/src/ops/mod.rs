@@ -96,6 +96,7 @@ macro_rules! other_rows {
         IndexPut = ops::put::INDEX_PUT;
         Bmm = ops::linalg::BMM;
         Matmul = ops::linalg::MATMUL;
+        Linear = ops::linalg::LINEAR;
         IndexSelect = ops::index::INDEX_SELECT;
         IndexAdd = ops::index::INDEX_ADD;
         IndexCopy = ops::index::INDEX_COPY;
