@@ -13,6 +13,7 @@ import {
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { fetched, unknown } from "ext:mlrun_tensor/00_own_calls.js";
 import { iterated, spread, store, taken } from "ext:mlrun_tensor/00_own_places.js";
+import { knownOf, knownSet, visiting } from "ext:mlrun_tensor/00_own_collections.js";
 import { collect, isMade } from "ext:mlrun_tensor/00_own_steps.js";
 
 // A builtin that is known by what it does was just called, and its result needs counting: what it
@@ -268,9 +269,31 @@ function askedOn(f, last, text, receiver, a) {
     if ((f === A.sort || f === A.toSorted) && fits(f, receiver) && compiled(last)) return sorting(f, receiver, last);
     if (effected(f, receiver, arguments, true)) return last;
   }
-  if (makesOf(f, last, receiver)) return last;
   if (f === arrayFrom && receiver === ArrayClass && isMade(last)) return drained(last);
+  if (makesOf(f, last, receiver) || collects(f, last, receiver)) return last;
+  const visit = visiting(f, receiver, last);
+  if (visit !== undefined) return visit;
   return apply(fetched, undefined, arguments);
+}
+
+/** Whether `f` is a method of a counted Map or Set that is known; then its operand is taken care of. */
+function collects(f, operand, receiver) {
+  const known = knownOf(f, receiver, operand);
+  if (known !== undefined && known.f !== undefined) builtin = known;
+  return known !== undefined;
+}
+
+/** `askOn` for `receiver.set(key, last)`. */
+export function askSet(f, last, text, receiver, key) {
+  return follows(f) ? last : apply(askedSet, undefined, arguments);
+}
+
+function askedSet(f, last, text, receiver, key) {
+  builtin = undefined;
+  const known = knownSet(f, receiver, key, last);
+  if (known === undefined) return apply(fetched, undefined, arguments);
+  builtin = known;
+  return last;
 }
 
 /** Whether `f` is a method without callbacks that is known; then its operands are taken care of. */
@@ -525,7 +548,9 @@ export function askSeen(f, last, text, receiver) {
 }
 
 function askedSeen(f, last, text, receiver) {
-  return apply(isArray(receiver) && seen.has(f) ? askedOn : fetched, undefined, arguments);
+  if (isArray(receiver) && seen.has(f)) return apply(askedOn, undefined, arguments);
+  builtin = undefined;
+  return collects(f, last, receiver) ? last : apply(fetched, undefined, arguments);
 }
 
 /** `askSeen` for two operands and more. */
@@ -550,6 +575,8 @@ export function fnLast(f, text, receiver) {
 }
 
 function askedFn(f, text, receiver) {
+  builtin = undefined;
+  if (collects(f, undefined, receiver)) return f;
   if (isArray(receiver) && wholes.has(f) && fits(f, receiver) && knownWhole(f, receiver, none, true)) return f;
   if (isArray(receiver) && results.has(f) && fits(f, receiver)) {
     builtin = results.get(f);

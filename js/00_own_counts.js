@@ -56,8 +56,12 @@ const HOLDS = 2;
 const DEEP = 4;
 /** An array with properties that are no elements. */
 const ODD = 8;
+/** A Map or Set. */
+const COLLECTION = 16;
+/** A Map. */
+const MAP = 32;
 /** How often it was handed out and not claimed yet, from here on: what it held then others may have seen. */
-const FLIGHT = 16;
+const FLIGHT = 64;
 
 /** The count of a container: an array, object literal or instance stamped at birth. */
 export class Stamp extends Given {
@@ -71,6 +75,15 @@ export class Stamp extends Given {
   }
   static has(v) {
     return #rc in v;
+  }
+  static isCollection(v) {
+    return (v.#known & COLLECTION) !== 0;
+  }
+  static isMap(v) {
+    return (v.#known & MAP) !== 0;
+  }
+  static makeCollection(v, isMap) {
+    v.#known |= isMap ? COLLECTION | MAP : COLLECTION;
   }
   /** It has a count, and nobody uncounted can see it. */
   static counts(v) {
@@ -121,6 +134,13 @@ export function retain(v) {
   else Stamp.retain(v);
 }
 
+let visitCollection;
+
+/** How keys and values of a counted Map or Set are found. */
+export function visitCollections(f) {
+  visitCollection = f;
+}
+
 // An array that is longer is asked for its keys: it may have few.
 const SPARSE = 2 ** 20;
 
@@ -131,6 +151,7 @@ export function children(container, visit) {
     for (let i = 0; i < container.length; i++) if (hasOwn(container, i)) visit(container[i]);
     return;
   }
+  if (Stamp.has(container) && Stamp.isCollection(container)) visitCollection(container, visit);
   const keys = ownKeys(container);
   for (let i = 0; i < keys.length; i++) {
     const property = getOwnPropertyDescriptor(container, keys[i]);
@@ -141,6 +162,7 @@ export function children(container, visit) {
 /** Calls `visit` on what a container with data properties holds, which is not released yet. */
 function contents(container, visit) {
   if (isArray(container)) return children(container, visit);
+  if (Stamp.has(container) && Stamp.isCollection(container)) visitCollection(container, visit);
   const keys = ownKeys(container);
   for (let i = 0; i < keys.length; i++) visit(container[keys[i]]);
 }

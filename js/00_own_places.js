@@ -11,6 +11,8 @@ import {
   Stamp, claimed, counted, counts, hold, hooks, isContainer, lit, register, release, retain, share, took,
 } from "ext:mlrun_tensor/00_own_counts.js";
 
+import { iterates } from "ext:mlrun_tensor/00_own_collections.js";
+
 // A token that `new` made just before it called, for the instance that the base class makes.
 let birthToken;
 
@@ -300,7 +302,7 @@ function testedBy(c) {
 export function spread(v, text) {
   if (text !== undefined) iterable(v, text);
   if (!counted(v)) return v;
-  return iterated(v) ? v : share(v);
+  return iterated(v) || iterates(v, false) ? v : share(v);
 }
 
 /** Fails as V8 does, in the program's words, where `v` cannot be iterated. */

@@ -12,6 +12,7 @@ import {
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { askMore, askOn, fnOn } from "ext:mlrun_tensor/00_own_arrays.js";
 import { ask, askFetched, own } from "ext:mlrun_tensor/00_own_calls.js";
+import { iterates as iteratesCollection, nextOf, rest, walks as walksCollection } from "ext:mlrun_tensor/00_own_collections.js";
 import { arrayNext, awaitable, iterable, iterated, iteratorPrototype, list, readsQuietly, spread } from "ext:mlrun_tensor/00_own_places.js";
 
 // A token carries the count of what an asynchronous function completes with to the `await` that
@@ -178,23 +179,26 @@ function looked(v, shape) {
   return element;
 }
 
-const isArrayIterator = (v) => plainObject(v) && getPrototypeOf(v) === iteratorPrototype &&
-  iteratorPrototype.next === arrayNext && ownKeys(v).length === 0;
+/** The `next` of an iterator of an array, Map or Set, which is as the engine made it. */
+const nextOfIterator = (v) => (plainObject(v) && getPrototypeOf(v) === iteratorPrototype &&
+  iteratorPrototype.next === arrayNext && ownKeys(v).length === 0 ? arrayNext : nextOf(v));
 
-/** Steps through an array, and holds each element until the loop's pattern has taken it apart. */
+/** Steps through an array, Map or Set, and holds each element until the loop's pattern has taken it apart. */
 class Walker {
   #iterator;
+  #next;
   #shape;
   #element;
-  constructor(iterator, shape) {
+  constructor(iterator, next, shape) {
     this.#iterator = iterator;
+    this.#next = next;
     this.#shape = shape;
   }
   [Symbol.iterator]() {
     return this;
   }
   next() {
-    const step = apply(arrayNext, this.#iterator, []);
+    const step = apply(this.#next, this.#iterator, []);
     this.#element = hold(looked(step.value, this.#shape));
     return step;
   }
@@ -214,9 +218,11 @@ class Walker {
 Object.setPrototypeOf(Walker.prototype, null);
 
 /** What a loop runs over; `f` made it just now. `holds`: elements must live until the loop's pattern
- * has taken them apart; a list if there are patterns inside, see `open`. `text`: what V8
+ * has taken them apart; a list if there are patterns inside, see `open`; null: an array pattern takes apart what it gives. `text`: what V8
  * says if `v` cannot be iterated. */
 export function drive(v, f, awaits, holds, text) {
+  const pairs = holds === null;
+  if (pairs) holds = undefined;
   if (text !== undefined && !isArray(v)) awaits ? awaitable(v, text) : iterable(v, text);
   if (typeof v !== "object" || v === null) return v;
   if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {
@@ -224,13 +230,18 @@ export function drive(v, f, awaits, holds, text) {
     const fits = awaits ? next !== undefined : next === Generator.next;
     if (fits && (awaits === false || next !== nexts.get(Generator))) return new Driver(v, next, holds);
   }
-  if (holds !== undefined && isArrayIterator(v)) return new Walker(v, holds);
+  if (holds !== undefined && nextOfIterator(v) !== undefined) return new Walker(v, nextOfIterator(v), holds);
   const stepped = awaits ? undefined : stepBy(v, holds);
   if (stepped !== undefined) return stepped;
-  const held = awaits ? share(v) : spread(v);
-  if (holds !== undefined && counted(held)) return new Walker(held[iteratorKey](), holds);
+  const held = awaits ? share(v) : iteratesCollection(v, pairs) ? v : spread(v);
+  if (holds !== undefined && counted(held)) {
+    const iterator = held[iteratorKey]();
+    return new Walker(iterator, nextOfIterator(iterator), holds);
+  }
   return driveOwn(held, awaits, holds) ?? held;
 }
+
+const ENDED = { __proto__: null, done: true, value: undefined };
 
 /** Steps through an iterator of the program's own: what a step gives is given up when the turn ends. */
 class Stepper {
@@ -257,8 +268,10 @@ class Stepper {
     }
     claimed();
     if (value(step, "done") === true) {
+      // The loop reads no more of it than that.
       release(step);
       this.#ended();
+      return ENDED;
     } else {
       this.#step = step;
       if (this.#holds !== undefined) {
@@ -299,6 +312,8 @@ Object.setPrototypeOf(Stepper.prototype, null);
 /** What is spread, and what `f` made just now: elements that a generator yields go into a list. */
 export function collect(v, f, text) {
   const d = drive(v, f, false, undefined, text);
+  const next = nextOf(v);
+  if (next !== undefined) return rest(v, next);
   if (d === v) return list(v);
   if (!Driver.is(d) && !Stepper.is(d)) return d;
   const out = setPrototypeOf([], null);
@@ -365,17 +380,18 @@ export function askGenMore(f, last) {
 
 /** A loop whose head takes apart what each step gives. */
 export function fnGen(f, text, receiver) {
-  return steps(f) || walks(f, receiver) ? f : fnOn(f, text, receiver);
+  return steps(f) || walks(f, receiver) || walksCollection(f, receiver, true) ? f : fnOn(f, text, receiver);
 }
 
 /** A loop whose head may keep the pair that a step of `entries()` gives. */
 export function fnEach(f, text, receiver) {
-  return steps(f) || (f !== A.entries && walks(f, receiver)) ? f : fnOn(f, text, receiver);
+  const known = steps(f) || (f !== A.entries && walks(f, receiver)) || walksCollection(f, receiver, false);
+  return known ? f : fnOn(f, text, receiver);
 }
 
 /** No loop: an iterator of the array may outlast what runs before it is empty. */
 export function fnSteps(f, text, receiver) {
-  return steps(f) ? f : fnOn(f, text, receiver);
+  return steps(f) || walksCollection(f, receiver, true) ? f : fnOn(f, text, receiver);
 }
 
 const walkers = new SafeSet([A.values, A.keys, A.entries]);

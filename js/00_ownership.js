@@ -13,5 +13,6 @@ export {
   askGen, askGenFetched, askGenMore, askGenOn, claim, collect, done, drive, enter, fnEach, fnGen, fnSteps, ownGen, pass, resume, resumed, ticket, ticketFor,
   token, yielded,
 } from "ext:mlrun_tensor/00_own_steps.js";
-export { askLast, askMore, askOn, askSeen, askSeenMore, askSpread, called, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
+export { askLast, askMore, askOn, askSeen, askSeenMore, askSet, askSpread, called, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
+export { collection, source } from "ext:mlrun_tensor/00_own_collections.js";
 export { ask, askFetched, call, fn, ignore, own, tail, view } from "ext:mlrun_tensor/00_own_calls.js";

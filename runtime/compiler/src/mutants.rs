@@ -19,7 +19,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant { rule: "fields-take-a-count", from: ".field(", to: ".first(" },
     Mutant { rule: "awaited-values-are-retained", from: ".claim(", to: ".first(" },
     Mutant { rule: "completions-are-retained", from: ".pass(", to: ".done(" },
-    Mutant { rule: "parameters-of-patterns-are-retained-early", from: ".early(", to: ".first(" },
+    Mutant { rule: "parameters-of-patterns-are-retained-early", from: ".keyed(", to: ".first(" },
     Mutant { rule: "code-inside-patterns-is-seen", from: ".open(", to: ".bare(" },
 ];
 

@@ -257,6 +257,18 @@ flat("lists of operands", () => {
   list.push(x.add(3), ...more);
   sink += list.pop().sum().item();
 });
+const moments = new Map(), recent = new Set();
+flat("state in maps and sets", (i) => {
+  moments.set("w", (moments.get("w") ?? x).mul(0.9).add(y));
+  moments.set(i % 3, x.mul(i));
+  recent.add(x.add(i));
+  for (const t of recent) if (recent.size > 2) recent.delete(t);
+  const named = new Map([["a", x.add(1)], ["b", y.add(1)]]);
+  for (const [key, t] of named) sink += key.length + t.sum().item();
+  named.forEach((t) => sink += t.mean().item());
+  sink += [...named.values()][1].sum().item();
+  named.delete("a");
+});
 flat("layers", () => {
   const l = new nn.Linear(6, 2), p = new nn.Parameter(x.detach());
   sink += l.forward(x).sum().item() + p.sum().item();

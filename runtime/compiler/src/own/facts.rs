@@ -14,6 +14,9 @@ impl Expr {
             | Kind::Class(_) => true,
             Kind::Read(sym) => !vars[*sym].managed && vars[*sym].is_simple(),
             // Nobody claims what comes back, so it needs no counting.
+            Kind::Construct(call) if call.makes_collection() => {
+                !call.args.is_empty() && call.args.iter().all(|a| a.value.is_plain(vars))
+            }
             Kind::Construct(call) => matches!(call.callee.kind, Kind::Global),
             Kind::Call(call) => match &call.callee.kind {
                 Kind::Global => true,
@@ -66,9 +69,10 @@ impl Expr {
         }
     }
 
-    /// `[]` or `{}`.
+    /// `[]` or `{}`, `new Map()` or `new Set()`.
     pub fn is_empty_literal(&self) -> bool {
         match &self.kind {
+            Kind::Construct(call) => call.makes_collection() && call.args.is_empty(),
             Kind::Paren(inner) => inner.is_empty_literal(),
             Kind::Literal { items, countable, .. } => *countable && items.is_empty(),
             _ => false,
@@ -117,6 +121,14 @@ impl Expr {
 }
 
 impl Call {
+    /// `new Map(xs)` or `new Set(xs)`, as far as the name tells.
+    pub fn makes_collection(&self) -> bool {
+        matches!(self.callee.kind, Kind::Global)
+            && matches!(self.text.as_str(), "Map" | "Set")
+            && self.args.len() < 2
+            && !self.args.iter().any(|a| a.spread)
+    }
+
     /// A function of Array or Object whose result holds what its operands hold, or what a callback gave.
     pub fn makes_container(&self) -> bool {
         matches!(

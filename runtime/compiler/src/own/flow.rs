@@ -119,7 +119,7 @@ impl<'t> Flow<'t> {
 
     fn push(&mut self, call: &'t Call) {
         if let Kind::Member(m) = &call.callee.kind
-            && matches!(m.name.as_deref(), Some("push" | "unshift"))
+            && matches!(m.name.as_deref(), Some("push" | "unshift" | "set" | "add"))
             && let Kind::Read(sym) = m.object.kind
         {
             for a in &call.args {
@@ -178,6 +178,9 @@ impl<'t> Flow<'t> {
                     self.waiting.add(sym, claim);
                 }
             }
+            Kind::Construct(call) if call.makes_collection() => {
+                call.args.iter().for_each(|a| self.wait(claim, &a.value));
+            }
             Kind::Paren(inner) => self.wait(claim, inner),
             Kind::Sequence(list) => list.last().iter().for_each(|e| self.wait(claim, e)),
             Kind::Literal { items, .. } => items.iter().for_each(|i| self.wait(claim, &i.value)),
@@ -228,8 +231,8 @@ impl<'t> Flow<'t> {
             return true;
         }
         let empty = value.is_empty_literal();
-        let filled =
-            var.filled && matches!(value.kind, Kind::Literal { .. }) || var.passed && empty;
+        let made = empty || matches!(value.kind, Kind::Literal { .. });
+        let filled = var.filled && made || var.passed && empty;
         let bare = empty || value.is_bare(self.vars);
         let managed = filled || !(empty || value.is_plain(self.vars));
         self.vars[sym].aliased |= managed && aliases;

@@ -212,7 +212,8 @@ impl<'t> Inserter<'t> {
         for (i, a) in call.args.iter().enumerate() {
             // A callback in front of an initial value, or of its `this`, is replaced.
             let walks = i == 0 && count == 2 && call.walks_array() && ask.name.ends_with("More");
-            let n = if walks || a.spread { self.next() } else { 0 };
+            let keys = i == 0 && ask.name == "askSet";
+            let n = if walks || a.spread || keys { self.next() } else { 0 };
             let operand =
                 if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
             if a.spread && i + 1 == count && operand.text.is_none() {
@@ -221,7 +222,10 @@ impl<'t> Inserter<'t> {
             check |= operand.check;
             unnamed |= i + 1 < count && !operand.check;
             last_slot = operand.slot;
-            if walks && !a.spread {
+            if keys {
+                let text = self.key_of(n, &a.value, operand.text);
+                named.push(text);
+            } else if walks && !a.spread {
                 let (called, raw) = (self.own("called"), self.raw());
                 let pre = format!("{raw} = {called}({function}, {}, ", named[0]);
                 self.wrap(n, a.value.span, &pre, ")");
@@ -270,6 +274,22 @@ impl<'t> Inserter<'t> {
                 post.push(')');
             }
             self.wrap_call(n, last.value.span, &pre, &post, call);
+        }
+    }
+
+    /// A name for the first operand of `o.set(key, value)`, `text` if it has one.
+    fn key_of(&mut self, n: i32, e: &'t Expr, text: Option<String>) -> String {
+        let literal = self.source.get(e.span.start as usize..e.span.end as usize);
+        let simple = |t: &&str| t.starts_with(['"', '\'']) || t.bytes().all(|b| b.is_ascii_digit());
+        match (text, literal.filter(simple), &e.kind) {
+            (Some(text), ..) => text,
+            (None, Some(literal), Kind::Plain) => literal.to_owned(),
+            _ => {
+                let raw = self.raw();
+                let (pre, post) = guarded(e);
+                self.wrap(n, e.span, &format!("{raw} = {pre}"), post);
+                raw
+            }
         }
     }
 
@@ -402,7 +422,12 @@ impl<'t> Inserter<'t> {
         } else {
             // Library methods that are known by what they do need their result to pass by.
             let (known, more) = (check && claims, call.args.len() > 1);
+            let keyed = check
+                && member.name.as_deref() == Some("set")
+                && call.args.len() == 2
+                && !call.args.iter().any(|a| a.spread);
             let ask = match (known, check) {
+                _ if keyed && self.drives.is_none() => "askSet",
                 (true, _) if self.drives.is_some() && !builtin => {
                     if more {
                         "askGenMore"

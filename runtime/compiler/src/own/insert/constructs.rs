@@ -11,6 +11,9 @@ impl<'t> Inserter<'t> {
         let m = self.next();
         let mark = self.mark();
         let operands = call.args.iter().any(|a| a.spread || !self.is_uncounted(&a.value));
+        if call.makes_collection() && matches!(result, Result_::Into(_) | Result_::Kept) {
+            return self.collection(n, e, call, result);
+        }
         let known = matches!(call.callee.kind, Kind::Global);
         if known && !operands && self.escaping(call).is_none() {
             self.value(&call.callee);
@@ -57,6 +60,37 @@ impl<'t> Inserter<'t> {
         }
         self.tickets.pop();
         self.finish_construct(n, e, &token, result, mark);
+    }
+
+    /// `new Map(xs)`: counted, if `Map` is what its name says.
+    fn collection(&mut self, n: i32, e: &'t Expr, call: &'t Call, result: Result_) {
+        let (mark, inner) = (self.mark(), self.next());
+        let class = self.raw();
+        self.value(&call.callee);
+        self.wrap(inner, call.callee.span, &format!("({class} = "), ")");
+        let mut operands = class.clone();
+        if let Some(from) = call.args.first() {
+            let n = self.next();
+            let _ = self.held(&from.value);
+            let raw = self.raw();
+            let pre = format!("{raw} = {}({class}, ", self.own("source"));
+            self.wrap(n, from.value.span, &pre, ")");
+            operands.push_str(&format!(", {raw}"));
+        }
+        let made = self.own("collection");
+        let end = format!(", {operands})");
+        let Result_::Into(slot) = result else {
+            self.busy.truncate(mark.busy);
+            return self.wrap(n, e.span, &format!("{made}("), &end);
+        };
+        let drops = self.flush(mark, &slot);
+        let (put, name) = (self.own("put"), &slot.name);
+        let tail = if drops.is_empty() { String::new() } else { format!("{drops}, {name}") };
+        let (pre, post) = match slot.fresh {
+            true => (format!("({name} = {made}("), format!("{end}{tail})")),
+            false => (format!("({name} = {put}({made}("), format!("{end}, {name}){tail})")),
+        };
+        self.wrap(n, e.span, &pre, &post);
     }
 
     pub(super) fn finish_construct(

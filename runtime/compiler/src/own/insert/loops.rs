@@ -25,6 +25,7 @@ impl<'t> Inserter<'t> {
         let holds = match target {
             Target::Pattern(Pattern { shape: Some(shape), .. }) => Some(format!("[{shape}]")),
             Target::Pattern(Pattern { keys, .. }) if keys.len() > 1 => Some("true".to_owned()),
+            Target::Pattern(Pattern { array: true, .. }) => Some("null".to_owned()),
             _ => None,
         };
         // A head that keeps the pair that a step of `entries()` gives holds what nobody counts.
