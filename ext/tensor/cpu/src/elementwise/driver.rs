@@ -4,12 +4,13 @@
 //! small buffers on the stack: strided and repeated elements are gathered, halves become
 //! float32, an input that shares the output's bytes is copied out of the way.
 
-use super::loops::{Loop, Params, Row};
+use super::loops::{Loop, Params, Row, Runs};
 use crate::convert;
 use crate::ptr::SyncPtr;
 use crate::strided::Walk;
 use crate::threads::Threads;
 use mlrun_tensor_core::DType;
+use std::ops::Range;
 
 /// Elements that pass through the buffers at a time.
 const BLOCK: usize = 256;
@@ -115,6 +116,12 @@ pub unsafe fn run(
     }
     let lanes = Lanes { out: target, ins: sources, count };
     let plain = !lanes.out.staged && lanes.ins.iter().take(count).all(|l| !l.staged);
+    if let (true, Some(runs), [(_, steps)]) = (plain, row.runs, walk.outer()) {
+        let many = ManyRuns { row, runs, lanes, inner: walk.inner, steps: *steps, p };
+        // SAFETY: the walk stays inside the shape, which the operands cover.
+        threads.split(walk.len(), GRAIN / row.cost, |range| unsafe { many.compute(range) });
+        return;
+    }
     threads.split(walk.len(), GRAIN / row.cost, |range| {
         walk.runs(range, |at, n| {
             let here = |l: &Lane, k: usize| l.ptr.wrapping_offset(at[k] * l.size);
@@ -150,6 +157,75 @@ struct Lanes {
 
 // SAFETY: plain addresses and numbers; tasks write disjoint runs.
 unsafe impl Sync for Lanes {}
+
+/// Runs that are contiguous in every operand and follow each other at even distances.
+struct ManyRuns<'a> {
+    row: Row,
+    runs: Runs,
+    lanes: Lanes,
+    /// Elements of a run.
+    inner: usize,
+    /// Elements from one run to the next, by operand.
+    steps: [isize; 4],
+    p: &'a Params,
+}
+
+impl ManyRuns<'_> {
+    /// Part of one run.
+    ///
+    /// # Safety
+    /// The operands cover it.
+    unsafe fn part(&self, range: Range<usize>) {
+        let (run, column) = (range.start / self.inner, range.start % self.inner);
+        let [out, a, b, c] = self.addresses(run, column);
+        // SAFETY: passed on to the caller.
+        unsafe { (self.row.run)(out, [a, b, c].map(<*mut u8>::cast_const), range.len(), self.p) };
+    }
+
+    /// Where the operands of a run are; rows with fewer inputs get the first one's address.
+    fn addresses(&self, run: usize, column: usize) -> [*mut u8; 4] {
+        let at = |l: &Lane, k: usize| {
+            l.ptr.wrapping_offset((run as isize * self.steps[k] + column as isize) * l.size)
+        };
+        let Lanes { out, ins, count } = &self.lanes;
+        let input = |k: usize| if k < *count { at(&ins[k], k + 1) } else { at(&ins[0], 1) };
+        [at(out, 0), input(0), input(1), input(2)]
+    }
+
+    /// # Safety
+    /// The operands cover the range.
+    unsafe fn compute(&self, range: Range<usize>) {
+        let inner = self.inner;
+        let (first, last) = (range.start.div_ceil(inner), range.end / inner);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if first >= last {
+                let middle = (first * inner).clamp(range.start, range.end);
+                for part in [range.start..middle, middle..range.end] {
+                    if !part.is_empty() {
+                        self.part(part);
+                    }
+                }
+                return;
+            }
+            if range.start < first * inner {
+                self.part(range.start..first * inner);
+            }
+            let [out, a, b, c] = self.addresses(first, 0);
+            let Lanes { ins, count, .. } = &self.lanes;
+            let step = |k: usize| {
+                let (lane, k) = if k < *count { (&ins[k], k + 1) } else { (&ins[0], 1) };
+                self.steps[k] * lane.size
+            };
+            let steps = [self.steps[0] * self.lanes.out.size, step(0), step(1), step(2)];
+            let ins = [a, b, c].map(<*mut u8>::cast_const);
+            (self.runs)(out, ins, inner, last - first, steps);
+            if last * inner < range.end {
+                self.part(last * inner..range.end);
+            }
+        }
+    }
+}
 
 /// One run through the buffers.
 ///
@@ -244,4 +320,36 @@ pub unsafe fn select(
             }
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elementwise::row;
+    use mlrun_tensor_core::Op;
+    use mlrun_tensor_core::backend::KernelId;
+
+    #[test]
+    fn runs_that_are_cut_anywhere_meet_the_broadcast_row() {
+        let Some(add) = row(KernelId::Forward(Op::Add), DType::F32) else { panic!("no row") };
+        for (rows, n) in [(1, 1), (3, 5), (1100, 67), (40, 3001), (2, 70_001), (70_001, 2)] {
+            let mut a: Vec<f32> = (0..rows * n).map(|i| (i % 1013) as f32).collect();
+            let mut b: Vec<f32> = (0..n).map(|i| i as f32 * 0.5).collect();
+            for count in [1, 2, 3, 5] {
+                let mut y = vec![0f32; rows * n];
+                let (whole, over) = ([n as isize, 1], [0, 1]);
+                let view = |v: &mut Vec<f32>, strides| Operand {
+                    ptr: v.as_mut_ptr().cast(),
+                    strides,
+                    dtype: DType::F32,
+                };
+                let ins = [Source::View(view(&mut a, &whole)), Source::View(view(&mut b, &over))];
+                let out = view(&mut y, &whole);
+                // SAFETY: the vectors cover the shape by these strides.
+                unsafe { run(&Threads::new(count), &[rows, n], out, &ins, add, &[0.0; 4]) };
+                let right = (0..rows * n).all(|i| y[i] == a[i] + b[i % n]);
+                assert!(right, "{rows} x {n} on {count} threads");
+            }
+        }
+    }
 }

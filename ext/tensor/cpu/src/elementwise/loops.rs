@@ -21,10 +21,19 @@ pub type Params = [f64; 4];
 /// the row does not have may be any address of readable elements. The output overlaps no input.
 pub type Loop = unsafe fn(*mut u8, [*const u8; 3], usize, &Params);
 
+/// As [`Loop`] for some runs of `n` elements: the addresses of the output and the inputs move on by
+/// so many bytes from one run to the next. Short runs cost less so than a call each.
+///
+/// # Safety
+/// As [`Loop`] for each run.
+pub type Runs = unsafe fn(*mut u8, [*const u8; 3], usize, usize, [isize; 4]);
+
 /// How a row is computed in one dtype.
 #[derive(Clone, Copy)]
 pub struct Row {
     pub run: Loop,
+    /// For rows that mostly meet a broadcast operand, such as a bias.
+    pub runs: Option<Runs>,
     /// Cost of an element, where an addition is 1.
     pub cost: usize,
 }
@@ -98,6 +107,47 @@ lane_loop!(once, BasicI16, basic_i16, OfBasic, Int<i16>, i16);
 lane_loop!(once, BasicI32, basic_i32, OfBasic, Int<i32>, i32);
 lane_loop!(once, BasicI64, basic_i64, OfBasic, Int<i64>, i64);
 lane_loop!(once, BasicBool, basic_bool, OfBasic, Bool, u8);
+
+struct RunsF32<E> {
+    out: *mut u8,
+    ins: [*const u8; 3],
+    n: usize,
+    count: usize,
+    steps: [isize; 4],
+    expression: std::marker::PhantomData<E>,
+}
+
+impl<E: OfBasic> Kernel for RunsF32<E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let RunsF32 { out, ins, n, count, steps, .. } = self;
+        for r in 0..count as isize {
+            let out = out.wrapping_offset(r * steps[0]).cast::<f32>();
+            let at = |k: usize| ins[k].wrapping_offset(r * steps[k + 1]).cast::<f32>();
+            let ins: [*const f32; 3] = std::array::from_fn(at);
+            for i in 0..n {
+                // SAFETY: the caller of the loop vouches for `n` elements of each run.
+                unsafe {
+                    let x = ins.map(|q| F32::<I>::load(*q.add(i)));
+                    *out.add(i) = E::eval(x, &[0.0; 4]).store();
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`Runs`].
+unsafe fn runs_f32<E: OfBasic>(
+    out: *mut u8,
+    ins: [*const u8; 3],
+    n: usize,
+    count: usize,
+    steps: [isize; 4],
+) {
+    dispatch(RunsF32::<E> { out, ins, n, count, steps, expression: std::marker::PhantomData });
+}
 
 /// As `real_f32` for rows with sin, cos or tan of input `AT`: elements beyond the vectorised
 /// range are computed again, one at a time.
@@ -339,5 +389,11 @@ pub fn row(kernel: KernelId, dtype: DType) -> Option<Row> {
             (run as Loop, 8)
         }
     };
-    Some(Row { run, cost })
+    let runs: Option<Runs> = match kernel {
+        KernelId::Forward(Op::Add) if dtype == DType::F32 => Some(runs_f32::<forward::Add>),
+        KernelId::Forward(Op::Sub) if dtype == DType::F32 => Some(runs_f32::<forward::Sub>),
+        KernelId::Forward(Op::Mul) if dtype == DType::F32 => Some(runs_f32::<forward::Mul>),
+        _ => None,
+    };
+    Some(Row { run, runs, cost })
 }
