@@ -81,7 +81,7 @@ export const mutants = {
   "callers do not look what a pattern reads": { runtime: [["    if (shape === undefined || !(isQuiet(last, shape) && isQuiet(a, shape) && isQuiet(b, shape))) {", "    if (shape === undefined) {"]] },
   "callers do not look into lists": { runtime: [["for (let i = 0; isArray(v) && i < v.length; i++) {", "for (let i = 0; false; i++) {"]] },
   "accessors are read as if they were data": { runtime: [["return hasOwn(property, \"value\") ? found : CODE;", "return hasOwn(property, \"value\") ? found : undefined;"]] },
-  "elements that a loop's pattern takes apart are not held": { runtime: [["if (holds !== undefined && counted(held)) return new Walker(held[iteratorKey](), holds);", ""]] },
+  "elements that a loop's pattern takes apart are not held": { runtime: [["if (holds !== undefined && counted(held)) {", "if (false) {"]] },
   "getters do not hold their receiver": { emitted: [[/\$0this = \$own\.hold\(this\);/g, ""]] },
   "getters of other code are not noticed": { runtime: [["    if (hasForeign(c)) return;\n", ""]] },
   "a container in flight gets what others do not see": { runtime: [["  if (Stamp.isFlying(container)) return void share(v);\n", ""]] },
