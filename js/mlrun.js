@@ -5,6 +5,7 @@ import { bindOps } from "ext:mlrun_tensor/00_handle.js";
 import "ext:mlrun_tensor/00_function_text.js";
 import "ext:mlrun_tensor/00_ops.js";
 import "ext:mlrun_tensor/00_format.js";
+import "ext:mlrun_tensor/00_rows.js";
 import "ext:mlrun_tensor/00_reduce.js";
 import "ext:mlrun_tensor/00_json.js";
 import * as nnModule from "ext:mlrun_tensor/02_nn.js";
