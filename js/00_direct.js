@@ -13,6 +13,7 @@ import {
 import { indexed } from "ext:mlrun_tensor/00_index.js";
 import { adopt, given } from "ext:mlrun_tensor/00_ownership.js";
 import { CONCAT, joined, wrapDim } from "ext:mlrun_tensor/00_shape.js";
+import { plainCodes } from "ext:mlrun_tensor/00_specs.js";
 
 const { ArrayIsArray, MathCeil, MathMax, MathMin, RangeError, TypeError } = primordials;
 
@@ -86,14 +87,6 @@ function evenly(t, d, extent, size) {
 }
 
 const GELU = ["approximate"];
-const PICK = 2;
-
-/** Specs that are whole numbers, each of which takes a dimension away. */
-function onlyNumbers(specs, ndim) {
-  if (specs.length === 0 || specs.length > ndim) return false;
-  for (let i = 0; i < specs.length; i++) if (typeof specs[i] !== "number" || specs[i] % 1 !== 0) return false;
-  return true;
-}
 
 addBorrowers({
   reshape(...shape) {
@@ -179,16 +172,12 @@ addBorrowers({
    * dimension's place), a boolean mask (the elements where it holds).
    */
   index(...specs) {
-    if (!onlyNumbers(specs, this.ndim)) return indexed(this, specs);
+    const codes = plainCodes("index", this, specs);
+    if (codes === null) return indexed(this, specs);
     put(0, this);
-    numbers[2] = 4 * specs.length;
-    for (let i = 0, at = 3; i < specs.length; i++) {
-      numbers[at++] = PICK;
-      numbers[at++] = specs[i];
-      numbers[at++] = 0;
-      numbers[at++] = 0;
-    }
-    run(ROWS.index, 1, 1 + 4 * specs.length);
+    let n = 1;
+    for (let i = 0; i < specs.length; i++) if (isTensor(specs[i])) put(n++, specs[i]);
+    run(ROWS.index, n, putList("index", 2 * n, codes) - 2 * n);
     return make(numbers[0]);
   },
   gelu(given) {

@@ -19,7 +19,7 @@ export {
   arange, bernoulli, empty, emptyLike, eye, full, fullLike, linspace, manualSeed, multinomial, ones, onesLike, rand, randint, randintLike, randLike,
   randn, randnLike, randperm, tensor, zeros, zerosLike,
 } from "ext:mlrun_tensor/00_make.js";
-export { einsum } from "ext:mlrun_tensor/00_index.js";
+export { einsum } from "ext:mlrun_tensor/00_einsum.js";
 export { concat } from "ext:mlrun_tensor/00_direct.js";
 export { stack, where } from "ext:mlrun_tensor/00_shape.js";
 export { autograd, checkpoint, enableGrad, grad, noGrad, valueAndGrad } from "ext:mlrun_tensor/01_autograd.js";
