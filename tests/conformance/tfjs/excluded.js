@@ -6,7 +6,6 @@ const REASONS = [
   [/(arg_(max|min)|max_pool) .* ignores NaNs/, "NaN is the extreme, as in PyTorch"],
   [/ops\/(all|any) .* ignores NaNs/, "NaN is no boolean here"],
   [/(maximum|minimum) > gradients/, "a tie splits the gradient, as in PyTorch"],
-  [/relu6 > gradients/, "a bound of clamp passes the gradient, as in PyTorch"],
   [/pow > gradient/, "the gradient of the exponent is NaN below base 0, as in PyTorch"],
   [/ops\/(max|min) .* ties/, "a tie spreads the gradient, as in PyTorch"],
   [/batchNorm.D .*gradient|sigmoidCrossEntropy > All right|fused conv2d > basic with elu/, "the expected value is rounded to two digits or fewer"],
@@ -23,6 +22,7 @@ const REASONS = [
   [/norm > .* to throw error/, "norm takes every order of a vector, and of a matrix's elements"],
   [/multinomial > creates the same data given the same seed/, "no call has a seed of its own"],
   [/gather > throws when index is out of bound/, "negative indices count from the end, as in NumPy"],
+  [/clipByValue > gradient; 1D tensor with max or min value/, "at a bound the gradient is 0, as in PyTorch"],
   [/mirrorPad > grad/, "tfjs's gradient leaves mirrored elements out"],
 ];
 
