@@ -4,10 +4,10 @@
 // the protocol. Such a callee always writes the register when it returns a managed value.
 
 import {
-  SafeSet, apply, compiled, follows, getOwnPropertyDescriptor, getPrototypeOf, gives, hasOwn, isArray, looks, value,
+  SafeSet, apply, compiled, defineProperty, follows, getOwnPropertyDescriptor, getPrototypeOf, gives, hasOwn, isArray, looks, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  claimed, counted, counts, give, isContainer, lend, register, release, retain, share, unclaimable,
+  claimed, counted, counts, give, hold, isContainer, lend, lit, register, release, retain, share, unclaimable,
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { builtin, forget, settle, uncertain } from "ext:mlrun_tensor/00_own_arrays.js";
 import { readsQuietly } from "ext:mlrun_tensor/00_own_places.js";
@@ -132,6 +132,31 @@ export function unknown(f, text, receiver) {
   if (counted(receiver) && !gives(f)) share(receiver);
   return f;
 }
+
+const { call: callMethod, apply: applyMethod } = Function.prototype;
+const isThrough = (f) => f === callMethod || f === applyMethod;
+
+/** `askOn` for `receiver.call(o, x)` or `receiver.apply(o, xs)`, which hand on to the receiver. */
+export function askCall(f, last, text, receiver, a) {
+  if (!isThrough(f) || !compiled(receiver)) return follows(f) ? last : apply(fetched, undefined, arguments);
+  forget();
+  return last;
+}
+
+/** The list of `f.apply(o, list)`: a copy holds the operands, whatever happens to the list. */
+export function applied(f, list) {
+  if (f !== applyMethod || !counted(list) || !isArray(list)) return hold(list);
+  const copy = [];
+  for (let i = 0; i < list.length; i++) {
+    // A prototype may have it, by code.
+    if (!hasOwn(list, i)) return hold(list);
+    defineProperty(copy, i, { __proto__: null, value: value(list, i), writable: true, enumerable: true, configurable: true });
+  }
+  return lit(copy);
+}
+
+/** Whose result a call of `f` as a method of `receiver` gives. */
+export const target = (f, receiver) => (isThrough(f) ? receiver : f);
 
 /** `call(f, receiver, ...operands)`, without a frame of its own. */
 export const call = Function.prototype.call.bind(Function.prototype.call);

@@ -4,7 +4,7 @@
 // replace or watch: lists are chains of objects or have no prototype, nothing is spread or iterated,
 // no method is looked up on a program's prototype. Deliberately not here: counts of values.
 
-export const { apply, getOwnPropertyDescriptor, ownKeys, getPrototypeOf } = Reflect;
+export const { apply, defineProperty, getOwnPropertyDescriptor, ownKeys, getPrototypeOf } = Reflect;
 export const { hasOwn, isExtensible, setPrototypeOf, prototype: ObjectPrototype } = Object;
 export const A = Array.prototype;
 export const { isArray } = Array;

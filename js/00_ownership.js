@@ -15,4 +15,4 @@ export {
 } from "ext:mlrun_tensor/00_own_steps.js";
 export { askLast, askMore, askOn, askSeen, askSeenMore, askSet, askSpread, called, fnLast, fnOn, keeps } from "ext:mlrun_tensor/00_own_arrays.js";
 export { collection, source } from "ext:mlrun_tensor/00_own_collections.js";
-export { ask, askFetched, call, fn, ignore, own, tail, view } from "ext:mlrun_tensor/00_own_calls.js";
+export { applied, ask, askCall, askFetched, call, fn, ignore, own, tail, target, view } from "ext:mlrun_tensor/00_own_calls.js";

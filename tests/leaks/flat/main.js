@@ -257,6 +257,10 @@ flat("lists of operands", () => {
   list.push(x.add(3), ...more);
   sink += list.pop().sum().item();
 });
+const blend = (a, b) => a.mul(0.5).add(b);
+flat("call and apply", () => {
+  sink += blend.call(null, x.add(1), y.add(1)).sum().item() + blend.apply(null, [x.neg(), y.neg()]).mean().item();
+});
 const moments = new Map(), recent = new Set();
 flat("state in maps and sets", (i) => {
   moments.set("w", (moments.get("w") ?? x).mul(0.9).add(y));

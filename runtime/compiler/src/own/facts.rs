@@ -129,6 +129,21 @@ impl Call {
             && !self.args.iter().any(|a| a.spread)
     }
 
+    /// `f.call(o, x)` or `f.apply(o, xs)`, whose callee is `f`.
+    pub fn passes_through(&self) -> bool {
+        let Kind::Member(m) = &self.callee.kind else { return false };
+        let named = matches!(
+            (m.name.as_deref(), self.args.len()),
+            (Some("call"), 1..) | (Some("apply"), 1..=2)
+        );
+        named && !m.is_super && !self.args.iter().any(|a| a.spread)
+    }
+
+    /// `f.apply(o, xs)`.
+    pub fn applies(&self) -> bool {
+        self.passes_through() && self.text.ends_with(".apply")
+    }
+
     /// A function of Array or Object whose result holds what its operands hold, or what a callback gave.
     pub fn makes_container(&self) -> bool {
         matches!(

@@ -214,8 +214,11 @@ impl<'t> Inserter<'t> {
             let walks = i == 0 && count == 2 && call.walks_array() && ask.name.ends_with("More");
             let keys = i == 0 && ask.name == "askSet";
             let n = if walks || a.spread || keys { self.next() } else { 0 };
-            let operand =
-                if a.spread { self.spread_argument(&a.value) } else { self.held(&a.value) };
+            let operand = match a.spread {
+                true => self.spread_argument(&a.value),
+                false if i == 1 && call.applies() => self.applied(&a.value, function),
+                false => self.held(&a.value),
+            };
             if a.spread && i + 1 == count && operand.text.is_none() {
                 self.checked(n, &a.value);
             }
@@ -275,6 +278,20 @@ impl<'t> Inserter<'t> {
             }
             self.wrap_call(n, last.value.span, &pre, &post, call);
         }
+    }
+
+    /// The list of `f.apply(o, list)`: a copy holds what it holds.
+    fn applied(&mut self, e: &'t Expr, function: &str) -> Operand {
+        if self.is_uncounted(e) {
+            self.value(e);
+            return Operand::default();
+        }
+        let n = self.next();
+        let list = self.temp();
+        let _ = self.held(e);
+        let pre = format!("{} = {}({function}, ", list.name, self.own("applied"));
+        self.wrap(n, e.span, &pre, ")");
+        Operand { text: Some(list.name), check: true, slot: None }
     }
 
     /// A name for the first operand of `o.set(key, value)`, `text` if it has one.
@@ -426,7 +443,10 @@ impl<'t> Inserter<'t> {
                 && member.name.as_deref() == Some("set")
                 && call.args.len() == 2
                 && !call.args.iter().any(|a| a.spread);
+            let through = call.passes_through();
+            let named = if through { vec![receiver.clone()] } else { named };
             let ask = match (known, check) {
+                _ if through && self.drives.is_none() => "askCall",
                 _ if keyed && self.drives.is_none() => "askSet",
                 (true, _) if self.drives.is_some() && !builtin => {
                     if more {
@@ -450,7 +470,10 @@ impl<'t> Inserter<'t> {
             self.edits.replace(call.open, call.open + 1, format!(", {receiver}, "));
             self.wrap_call(n, Span { start: e.span.start, end: e.span.start }, &fetch, "", call);
         }
-        Some(function)
+        match call.passes_through() && !call.args.is_empty() && self.drives.is_none() {
+            true => Some(format!("{}({function}, {receiver})", self.own("target"))),
+            false => Some(function),
+        }
     }
 
     /// Any other callee: its value is fetched before the arguments.

@@ -217,6 +217,10 @@ impl<'t> Search<'t> {
                 }
             }
             Kind::Member(m) if args() || m.is_super || passes(&m.object) => {
+                // `f.call(o, x)`
+                if let (Kind::Read(sym), true) = (&m.object.kind, call.passes_through()) {
+                    self.call(*sym);
+                }
                 let Some(name) = m.name.as_deref() else { return };
                 let methods = self.methods.remove(name.trim_start_matches('#'));
                 methods.into_iter().flatten().for_each(|unit| self.raise(unit));
