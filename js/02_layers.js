@@ -6,6 +6,7 @@ import { ones, rand, randn, tensor, zeros } from "ext:mlrun_tensor/00_make.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
 import * as F from "ext:mlrun_tensor/02_functional.js";
 import { located, Module, Parameter, parameterOrNull } from "ext:mlrun_tensor/02_module.js";
+import { modulesOn } from "ext:mlrun_tensor/02_walk.js";
 
 /** A whole number of at least `low` given by the user. */
 export function count(op, name, v, low = 1) {
@@ -482,22 +483,13 @@ export class Sequential extends Module {
     return this.children().length;
   }
   forward(x) {
-    for (const layer of layersOf(this)) x = layer.forward(x);
+    const layers = modulesOn(this);
+    for (let i = 0; i < layers.length; i++) x = layers[i].forward(x);
     return x;
   }
   [Symbol.iterator]() {
-    return layersOf(this)[Symbol.iterator]();
+    return modulesOn(this)[Symbol.iterator]();
   }
-}
-
-/** Fields that hold modules, in order; without the bookkeeping of `children()`, for each forward. */
-function layersOf(list) {
-  const out = [];
-  for (const key of Object.keys(list)) {
-    const layer = list[key];
-    if (layer instanceof Module) out.push(layer);
-  }
-  return out;
 }
 
 /** Modules in a list that is one too: `for (const block of this.blocks)`, `this.blocks[0]`. */
@@ -508,7 +500,7 @@ export class ModuleList extends Module {
     this.extend(modules);
   }
   get length() {
-    return layersOf(this).length;
+    return modulesOn(this).length;
   }
   append(module) {
     const { length } = this;
@@ -523,10 +515,10 @@ export class ModuleList extends Module {
     return this;
   }
   at(index) {
-    return layersOf(this).at(index);
+    return modulesOn(this).at(index);
   }
   [Symbol.iterator]() {
-    return layersOf(this)[Symbol.iterator]();
+    return modulesOn(this)[Symbol.iterator]();
   }
   forward() {
     throw new TypeError("nn.ModuleList: has no forward, call those of the modules in it");

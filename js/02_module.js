@@ -9,6 +9,7 @@ import {
 } from "ext:mlrun_tensor/00_handle.js";
 import { shownBy } from "ext:mlrun_tensor/00_format.js";
 import { noGrad } from "ext:mlrun_tensor/01_autograd.js";
+import { isContainer, parametersBelow, setWalk } from "ext:mlrun_tensor/02_walk.js";
 
 /** A tensor that a module trains: `t` as a leaf that requires a gradient. */
 export class Parameter {
@@ -29,13 +30,6 @@ borrows(Parameter);
 
 /** A parameter, or null where a layer goes without it. */
 export const parameterOrNull = (wanted, make) => (wanted ? new Parameter(make()) : null);
-
-function isContainer(v) {
-  if (Array.isArray(v)) return true;
-  if (v === null || typeof v !== "object") return false;
-  const proto = Object.getPrototypeOf(v);
-  return proto === Object.prototype || proto === null;
-}
 
 const snakeCase = (name) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 
@@ -113,6 +107,7 @@ export class Module {
   static {
     buffersOf = (m) => m.#buffers;
     isModule = (v) => #buffers in v;
+    setWalk({ isModule, buffersOf });
   }
 
   /** A tensor that belongs to the state but is not trained; from then on the field `name`. */
@@ -137,7 +132,7 @@ export class Module {
     return tensorsBelow(this, "parameters");
   }
   parameters() {
-    return this.namedParameters().map(([, t]) => t);
+    return parametersBelow(this);
   }
   /** Pairs of name and buffer; a shared one comes once. */
   namedBuffers() {

@@ -58,6 +58,7 @@ pub const UNCOMPILED: &[&str] = &[
     "ext:mlrun_tensor/00_rows.js",
     "ext:mlrun_tensor/00_specs.js",
     "ext:mlrun_tensor/02_rows.js",
+    "ext:mlrun_tensor/02_walk.js",
     "ext:mlrun_tensor/00_verify.js",
     LIBRARY_MODULE,
 ];
@@ -160,6 +161,7 @@ deno_core::extension!(
         "01_autograd.js",
         "02_rows.js",
         "02_functional.js",
+        "02_walk.js",
         "02_module.js",
         "02_init.js",
         "02_layers.js",
