@@ -29,4 +29,4 @@ const step = () => {
 const first = highest(100, step), later = highest(300, step);
 console.log("training", later < base + 1.2 * limit || later - base, "slope", later - first < 24 || later - first);
 const { peakBytes, released } = memoryStats();
-console.log(peakBytes <= limit * MB, released.byMinorGC.tensors > 1500);
+console.log(peakBytes <= limit * MB, released.byMinorGC.bytes > 1200 * MB);
