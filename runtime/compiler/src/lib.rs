@@ -237,7 +237,10 @@ fn own(
         return Ok(None);
     }
     let allocator = Allocator::default();
-    let program = parse::parse(&allocator, specifier, source, source_type)?;
+    let program = match parse::parse(&allocator, specifier, source, source_type) {
+        Err(error) if parse::assigns_to_call(&error, source, source_type) => return Ok(None),
+        parsed => parsed?,
+    };
     reject::reject(specifier, &program)?;
     let semantic = parse::analyse(specifier, &program)?;
     if options.ownership == Ownership::Off {
@@ -253,4 +256,32 @@ fn own(
             Some("This is a bug of the compiler; --no-ownership runs the program".to_owned());
         CompileError { is_complaint: true, ..parse::at(specifier, source, at, 1, message, help) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_sloppy_code_may_say_is_left_to_the_engine() {
+        for source in
+            ["f() = 1", "f()++", "--f()", "f() += 1", "for (f() of []);", "for (f() in {});"]
+        {
+            let compiled = |source_type| {
+                let options = Options { ownership: Ownership::Whole, ..Options::new(source_type) };
+                compile("f.js", source, &options)
+            };
+            let script = compiled(SourceType::Script);
+            assert_eq!(
+                script.map(|c| (c.code, c.owned)),
+                Ok((source.to_owned(), false)),
+                "{source}"
+            );
+            assert!(compiled(SourceType::Module).is_err(), "{source}");
+        }
+        let options = Options::new(SourceType::Script);
+        for source in ["1 = 2", "f( = 1", "a b"] {
+            assert!(compile("f.js", source, &options).is_err(), "{source}");
+        }
+    }
 }

@@ -33,6 +33,17 @@ pub(crate) fn parse<'a>(
     }
 }
 
+/// `f() = 1`, which sloppy code may say, and the engine knows when that is an error.
+pub(crate) fn assigns_to_call(error: &CompileError, source: &str, source_type: SourceType) -> bool {
+    let sloppy = matches!(source_type, SourceType::Script | SourceType::CommonJs);
+    let at = Lines::new(source).offset(error.line - 1, error.column - 1) as usize;
+    let rest = source.get(at..).unwrap_or_default();
+    let units: Vec<u16> = rest.encode_utf16().take(error.length as usize).collect();
+    sloppy
+        && error.message == "Cannot assign to this expression"
+        && String::from_utf16_lossy(&units).ends_with(')')
+}
+
 /// Scopes, symbols and references, after the early errors that need them.
 pub(crate) fn analyse<'a>(
     specifier: &str,

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use super::chains::{leads_to_chain, without_parens};
+use super::spreads::lists;
 use super::{Inserter, Mark, Operand, Result_, guarded, quote};
 use crate::own::tree::*;
 
@@ -278,20 +280,6 @@ impl<'t> Inserter<'t> {
             }
             self.wrap_call(n, last.value.span, &pre, &post, call);
         }
-    }
-
-    /// The list of `f.apply(o, list)`: a copy holds what it holds.
-    fn applied(&mut self, e: &'t Expr, function: &str) -> Operand {
-        if self.is_uncounted(e) {
-            self.value(e);
-            return Operand::default();
-        }
-        let n = self.next();
-        let list = self.temp();
-        let _ = self.held(e);
-        let pre = format!("{} = {}({function}, ", list.name, self.own("applied"));
-        self.wrap(n, e.span, &pre, ")");
-        Operand { text: Some(list.name), check: true, slot: None }
     }
 
     /// A name for the first operand of `o.set(key, value)`, `text` if it has one.
@@ -599,28 +587,5 @@ impl<'t> Inserter<'t> {
             Kind::Operator(list) => list.iter().all(|e| self.is_uncounted(e)),
             _ => false,
         }
-    }
-}
-
-/// Bits of the operands that are spread: of the last one, then of those with names.
-fn lists(call: &Call, named: &[usize]) -> String {
-    let last = call.args.len() - 1;
-    let spread = |(bit, &i): (usize, &usize)| u32::from(call.args[i].spread) << bit;
-    std::iter::once(&last).chain(named).enumerate().map(spread).sum::<u32>().to_string()
-}
-
-fn leads_to_chain(e: &Expr) -> bool {
-    matches!(without_parens(e).kind, Kind::Chain(_))
-}
-
-/// `(o.m)(x)` calls with the receiver `o`.
-fn without_parens(e: &Expr) -> &Expr {
-    match &e.kind {
-        Kind::Paren(inner)
-            if matches!(without_parens(inner).kind, Kind::Member(_) | Kind::Chain(_)) =>
-        {
-            without_parens(inner)
-        }
-        _ => e,
     }
 }

@@ -160,3 +160,19 @@ fn is_reference(e: &Expr) -> bool {
         _ => false,
     }
 }
+
+pub(super) fn leads_to_chain(e: &Expr) -> bool {
+    matches!(without_parens(e).kind, Kind::Chain(_))
+}
+
+/// `(o.m)(x)` calls with the receiver `o`.
+pub(super) fn without_parens(e: &Expr) -> &Expr {
+    match &e.kind {
+        Kind::Paren(inner)
+            if matches!(without_parens(inner).kind, Kind::Member(_) | Kind::Chain(_)) =>
+        {
+            without_parens(inner)
+        }
+        _ => e,
+    }
+}

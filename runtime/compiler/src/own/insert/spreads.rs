@@ -96,4 +96,25 @@ impl<'t> Inserter<'t> {
             None => self.wrap(n, e.span, &pre, ")"),
         }
     }
+
+    /// The list of `f.apply(o, list)`: a copy holds what it holds.
+    pub(super) fn applied(&mut self, e: &'t Expr, function: &str) -> Operand {
+        if self.is_uncounted(e) {
+            self.value(e);
+            return Operand::default();
+        }
+        let n = self.next();
+        let list = self.temp();
+        let _ = self.held(e);
+        let pre = format!("{} = {}({function}, ", list.name, self.own("applied"));
+        self.wrap(n, e.span, &pre, ")");
+        Operand { text: Some(list.name), check: true, slot: None }
+    }
+}
+
+/// Bits of the operands that are spread: of the last one, then of those with names.
+pub(super) fn lists(call: &Call, named: &[usize]) -> String {
+    let last = call.args.len() - 1;
+    let spread = |(bit, &i): (usize, &usize)| u32::from(call.args[i].spread) << bit;
+    std::iter::once(&last).chain(named).enumerate().map(spread).sum::<u32>().to_string()
 }
