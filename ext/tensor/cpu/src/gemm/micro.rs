@@ -170,6 +170,18 @@ pub fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
+/// As `prefetch`, into the second cache only.
+#[inline(always)]
+fn prefetch_far<T>(p: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and never faults.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(p.cast())
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
 /// Runs the body for each row of a tile. Written out, not a loop: the rows must be known to be
 /// registers before loops are unrolled, else each sum goes through memory at every step.
 macro_rules! rows {
@@ -186,6 +198,8 @@ macro_rules! rows {
 
 /// Steps by which B, and packed A, are asked for before they are read.
 const AHEAD: isize = 8;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// `PLACE` says how the operands are found: none needs address arithmetic per row of the tile.
 ///
@@ -237,6 +251,11 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const PLACE: u8>(
                 }
                 if !in_rows {
                     prefetch(a.wrapping_offset(2 * AHEAD * a_cs));
+                }
+                if NV == 1 && PLACE == place::ROWS {
+                    // A has many rows, of weights that come from memory: those of the next tile.
+                    let next = t.a.wrapping_offset(MR as isize * t.a_rs);
+                    prefetch_far(next.wrapping_add(p * (LINE / size_of::<V::Elem>())));
                 }
                 rows!(MR, |i| {
                     let av = V::splat(if in_rows { *row[i].add(at) } else { *a.add(i) });
