@@ -121,12 +121,13 @@ impl Expr {
 }
 
 impl Call {
-    /// `new Map(xs)` or `new Set(xs)`, as far as the name tells.
+    /// `new Map([...])` or `new Set()`, as far as the name tells. One made of anything else is seldom filled
+    /// with tensors and often read, which costs more where it is counted.
     pub fn makes_collection(&self) -> bool {
         matches!(self.callee.kind, Kind::Global)
             && matches!(self.text.as_str(), "Map" | "Set")
             && self.args.len() < 2
-            && !self.args.iter().any(|a| a.spread)
+            && self.args.iter().all(|a| !a.spread && matches!(a.value.kind, Kind::Literal { .. }))
     }
 
     /// `f.call(o, x)` or `f.apply(o, xs)`, whose callee is `f`.
