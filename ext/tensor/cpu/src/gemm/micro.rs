@@ -137,6 +137,10 @@ unsafe fn dot<V: Vector, const N: usize>(
                 let y = y.offset(j as isize * stride).add(p);
                 a[0] = x0.fma(V::load(y), a[0]);
                 a[1] = x1.fma(V::load(y.add(V::LANES)), a[1]);
+                // The columns of the next call.
+                let next = y.wrapping_offset(N as isize * stride);
+                prefetch(next);
+                prefetch(next.wrapping_add(V::LANES));
             }
         }
         for (j, a) in acc.iter().enumerate() {
