@@ -147,6 +147,13 @@ struct Head<T> {
 }
 
 impl Extents {
+    /// The threads that work: one where waking another would take longer than all of it, as for a
+    /// single query.
+    fn helpers<'a>(&self, threads: &'a Threads) -> &'a Threads {
+        let work = self.heads * self.l * self.s * (self.e + self.ev);
+        if work < 1 << 19 { Threads::alone() } else { threads }
+    }
+
     /// Columns that row `i` and those above see.
     fn seen(&self, i: usize) -> usize {
         if self.causal { self.s.min(i + 1) } else { self.s }
@@ -211,7 +218,7 @@ pub unsafe fn forward<T: Exp>(
     let [q, k, v] = [q, k, v].map(|p| SyncPtr(p.cast_mut()));
     let (y, lse) = (SyncPtr(y), SyncPtr(lse));
     let blocks = x.l.div_ceil(ROWS);
-    threads.try_run(x.heads * blocks, |task, threads| {
+    x.helpers(threads).try_run(x.heads * blocks, |task, threads| {
         let (h, first) = (task / blocks, task % blocks * ROWS);
         let m = ROWS.min(x.l - first);
         let weights = Scratch::new::<T>(m * x.s)?;
@@ -277,7 +284,7 @@ pub unsafe fn backward<T: Exp>(
 ) -> Result<(), NoScratch> {
     let grads = grads.map(SyncPtr);
     let saved = &saved;
-    threads.try_run(x.heads, |h, threads| {
+    x.helpers(threads).try_run(x.heads, |h, threads| {
         let f = saved;
         let [gq, gk, gv] = [
             grads[0].get().wrapping_add(h * x.l * x.e),
