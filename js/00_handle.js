@@ -4,7 +4,7 @@
 // slot, 0 was released by the ownership pass, a negative one is the number of a disposal record.
 // Methods of the op table are added by 00_ops.js and its neighbours.
 //
-// Who counts: this file, 00_ops.js, 00_direct.js, 00_einsum.js, 00_makers.js, 00_specs.js, the two rows.js, 02_walk.js, 00_ownership.js and its rooms are written for the ownership pass by hand;
+// Who counts: this file, 00_ops.js, 00_direct.js, 00_data.js, 00_einsum.js, 00_makers.js, 00_specs.js, the two rows.js, 02_walk.js, 00_ownership.js and its rooms are written for the ownership pass by hand;
 // every other file of the library is compiled by it, as the user's modules are. There:
 // - write plain JavaScript: temporaries go at their last use, results are given to the caller;
 // - a handle's id (`idOf`) is good only inside the call expression that it is an operand of,
