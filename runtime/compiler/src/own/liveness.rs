@@ -91,6 +91,17 @@ impl Walk<'_> {
             _ => std::mem::take(&mut self.pending_label),
         };
         self.result.after.insert(key(s), out.clone());
+        if !labels.is_empty() && !s.repeats() {
+            // Whatever has a label can be left by it: a `try` and a condition, too.
+            return self.target(labels, false, out.clone(), Live::default(), |w| {
+                w.unlabelled(s, vec![], out)
+            });
+        }
+        self.unlabelled(s, labels, out)
+    }
+
+    /// `labels`: those of a loop.
+    fn unlabelled(&mut self, s: &Stmt, labels: Vec<Name>, out: Live) -> Live {
         match &s.kind {
             StmtKind::Nothing => out,
             StmtKind::Unsupported(_) => out,
@@ -102,9 +113,7 @@ impl Walk<'_> {
                     None => out,
                 }
             }),
-            StmtKind::Block(list) => {
-                self.target(labels, false, out.clone(), Live::default(), |w| w.list(list, out))
-            }
+            StmtKind::Block(list) => self.list(list, out),
             StmtKind::If(test, a, b) => {
                 let mut either = self.statement(a, out.clone());
                 either.extend(&match b {
@@ -147,7 +156,7 @@ impl Walk<'_> {
                 let out = self.may_throw(Live::default());
                 self.expr(e, out)
             }
-            StmtKind::Switch(e, cases) => self.switch(e, cases, labels, out),
+            StmtKind::Switch(e, cases) => self.switch(e, cases, out),
             StmtKind::Try { block, handler, finalizer } => {
                 self.try_statement(block, handler.as_ref(), finalizer.as_deref(), out)
             }
@@ -238,11 +247,10 @@ impl Walk<'_> {
         }
     }
 
-    fn switch(&mut self, e: &Expr, cases: &[Case], mut labels: Vec<Name>, out: Live) -> Live {
-        labels.push(Name::from(""));
+    fn switch(&mut self, e: &Expr, cases: &[Case], out: Live) -> Live {
         let mut all = out.clone();
         let after = out.clone();
-        self.target(labels, false, out, Live::default(), |w| {
+        self.target(vec![Name::from("")], false, out, Live::default(), |w| {
             let mut next = after;
             for case in cases.iter().rev() {
                 next = w.list(&case.body, next);

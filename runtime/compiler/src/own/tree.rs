@@ -532,6 +532,13 @@ pub(crate) struct Stmt {
     pub kind: StmtKind,
 }
 
+impl Stmt {
+    pub fn repeats(&self) -> bool {
+        use StmtKind::{DoWhile, For, ForEach, While};
+        matches!(self.kind, For { .. } | ForEach { .. } | While(..) | DoWhile(..))
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum StmtKind {
     Nothing,
