@@ -11,11 +11,11 @@ import {
   options, run, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 import { indexed } from "ext:mlrun_tensor/00_index.js";
-import { adopt, given } from "ext:mlrun_tensor/00_ownership.js";
+import { adopt, drop, given } from "ext:mlrun_tensor/00_ownership.js";
 import { CONCAT, joined, wrapDim } from "ext:mlrun_tensor/00_shape.js";
 import { plainCodes } from "ext:mlrun_tensor/00_specs.js";
 
-const { ArrayIsArray, MathCeil, MathMax, MathMin, RangeError, TypeError } = primordials;
+const { ArrayIsArray, MathCeil, MathMax, MathMin, ObjectHasOwn, RangeError, TypeError } = primordials;
 
 // Kinds of operands, see ext/tensor/src/call.rs.
 const ABSENT = 0, TENSOR = 1;
@@ -73,9 +73,14 @@ const spread = (args) => (args.length === 1 && typeof args[0] === "object" ? arg
 function parts(t, d, sizes) {
   const out = [];
   let start = 0;
-  for (let i = 0; i < sizes.length; i++) {
-    out[i] = withNumbers(ROWS.split, t, 4, d, start, sizes[i], 1);
-    start += sizes[i];
+  try {
+    for (let i = 0; i < sizes.length; i++) {
+      out[i] = withNumbers(ROWS.split, t, 4, d, start, sizes[i], 1);
+      start += sizes[i];
+    }
+  } catch (e) {
+    for (let i = 0; i < out.length; i++) drop(out[i]);
+    throw e;
   }
   return given(adopt(out));
 }
@@ -151,7 +156,10 @@ addBorrowers({
     }
     const sizes = integers("split", "size", size, Infinity);
     let total = 0;
-    for (let i = 0; i < sizes.length; i++) total += sizes[i];
+    for (let i = 0; i < sizes.length; i++) {
+      if (sizes[i] < 0) throw new RangeError(`split: a size must be 0 or more, got ${sizes[i]}`);
+      total += sizes[i];
+    }
     if (total !== extent) throw new RangeError(`split: sizes add up to ${total}, expected ${extent} as dim ${dim} has`);
     return parts(this, d, sizes);
   },
@@ -201,6 +209,8 @@ export function concat(tensors, dim = 0) {
   // Read once, before the first number stands: a getter among the elements may call ops.
   const own = [];
   for (let i = 0; i < tensors.length; i++) {
+    // A hole is read from Array.prototype, whose accessor may let go of the others.
+    if (!ObjectHasOwn(tensors, i)) return joined(tensors, dim);
     const t = tensors[i];
     if (!isTensor(t)) tensorArg("concat", `element ${i}`, t);
     own[own.length] = t;

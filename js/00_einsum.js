@@ -4,6 +4,7 @@
 // Written by hand for the ownership pass, as 00_handle.js says.
 
 import { addBorrowers, borrows, call, describe, list, tensorArg } from "ext:mlrun_tensor/00_handle.js";
+import { drop, hold } from "ext:mlrun_tensor/00_ownership.js";
 
 const LABEL = /^[A-Za-z]$/;
 /** Labels of an ellipsis' dimensions, behind those of letters. */
@@ -71,8 +72,16 @@ function implied(inputs, width) {
 export function einsum(equation, ...tensors) {
   if (typeof equation !== "string") throw new TypeError(`einsum: equation must be a string, got ${describe(equation)}`);
   const given = tensors.length === 1 && Array.isArray(tensors[0]) ? tensors[0] : tensors, operands = [];
-  // Read once: a getter among the elements could change what was checked.
-  for (let i = 0; i < given.length; i++) operands.push(tensorArg("einsum", `operand ${i}`, given[i]));
+  try {
+    // Read once and held: a getter among the elements may let go of the others.
+    for (let i = 0; i < given.length; i++) operands[i] = hold(tensorArg("einsum", `operand ${i}`, given[i]));
+    return product(equation, operands);
+  } finally {
+    for (let i = 0; i < operands.length; i++) drop(operands[i]);
+  }
+}
+
+function product(equation, operands) {
   const text = equation.replaceAll(" ", "");
   const [left, right, ...more] = text.split("->");
   if (more.length > 0) fail(equation, 'more than one "->"');

@@ -6,6 +6,7 @@
 import {
   borrows, call, describe, dtypeCode, idOf, integer, integers, list, ops, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
+import { lose } from "ext:mlrun_tensor/00_ownership.js";
 
 /** Whole numbers that narrow integer dtypes hold. */
 export const RANGES = {
@@ -23,7 +24,13 @@ export function checkDevice(op, device) {
 
 /** Applies the options that every maker of tensors shares to a new tensor. */
 export function finish(t, { requiresGrad }) {
-  if (requiresGrad) ops.op_tensor_requires_grad(idOf(t), true);
+  if (!requiresGrad) return t;
+  try {
+    ops.op_tensor_requires_grad(idOf(t), true);
+  } catch (e) {
+    lose(t);
+    throw e;
+  }
   return t;
 }
 

@@ -34,11 +34,25 @@ function reduction(name) {
   }[name];
 }
 
+/** As `reduction`; without dimensions those of all, since `max()` has another gradient at NaN. */
+function extremeOf(name) {
+  return {
+    [name](dims, given) {
+      if (typeof dims === "object" && dims !== null && !Array.isArray(dims)) [dims, given] = [undefined, dims];
+      if (dims === undefined || dims === null) {
+        dims = [];
+        for (let i = 0; i < this.ndim; i++) dims[i] = i;
+      }
+      return call(name, [this], reduced(name, dims, given));
+    },
+  }[name];
+}
+
 addBorrowers({
   sum: reduction("sum"),
   mean: reduction("mean"),
-  amax: reduction("amax"),
-  amin: reduction("amin"),
+  amax: extremeOf("amax"),
+  amin: extremeOf("amin"),
   argmax: reduction("argmax"),
   argmin: reduction("argmin"),
   any: reduction("any"),

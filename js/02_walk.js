@@ -4,7 +4,7 @@
 // values.
 
 import { borrows, isParameter, isTensor } from "ext:mlrun_tensor/00_handle.js";
-import { adopt, given, hold } from "ext:mlrun_tensor/00_ownership.js";
+import { adopt, drop, given, hold } from "ext:mlrun_tensor/00_ownership.js";
 
 let isModule, buffersOf;
 
@@ -20,6 +20,8 @@ export function isContainer(v) {
   return proto === Object.prototype || proto === null;
 }
 
+// A field may be a getter, which may let go of what was read before: whatever is read is held at once.
+
 /** Parameters of `holder` and of the containers below it go to `found`, modules to `children`. */
 function gather(holder, buffers, seen, found, children) {
   const keys = Object.keys(holder);
@@ -27,12 +29,12 @@ function gather(holder, buffers, seen, found, children) {
     const value = holder[keys[i]];
     if (typeof value !== "object" || value === null) continue;
     if (isTensor(value)) {
-      if (!(buffers !== null && buffers.has(keys[i])) && isParameter(value)) found.add(value);
+      if (!(buffers !== null && buffers.has(keys[i])) && isParameter(value) && !found.has(value)) found.add(hold(value));
     } else if (isModule(value)) {
-      children[children.length] = value;
-    } else if (isContainer(value) && !seen.has(value)) {
-      seen.add(value);
-      gather(value, null, seen, found, children);
+      children[children.length] = hold(value);
+    } else if (!seen.has(value)) {
+      seen.add(hold(value));
+      if (isContainer(value)) gather(value, null, seen, found, children);
     }
   }
 }
@@ -40,15 +42,20 @@ function gather(holder, buffers, seen, found, children) {
 function enter(module, open, found) {
   if (open.has(module)) return;
   open.add(module);
-  const children = [];
-  gather(module, buffersOf(module), new Set(), found, children);
-  for (let i = 0; i < children.length; i++) enter(children[i], open, found);
+  const children = [], seen = new Set();
+  gather(module, buffersOf(module), seen, found, children);
+  seen.forEach(drop);
+  for (let i = 0; i < children.length; i++) {
+    enter(children[i], open, found);
+    drop(children[i]);
+  }
 }
 
+/** A list of values that are held for it. */
 function counted(values) {
   const out = [];
   values.forEach((value) => {
-    out[out.length] = hold(value);
+    out[out.length] = value;
   });
   return given(adopt(out));
 }
@@ -65,7 +72,7 @@ export function modulesOn(list) {
   const keys = Object.keys(list), found = [];
   for (let i = 0; i < keys.length; i++) {
     const value = list[keys[i]];
-    if (typeof value === "object" && value !== null && isModule(value)) found[found.length] = value;
+    if (typeof value === "object" && value !== null && isModule(value)) found[found.length] = hold(value);
   }
   return counted(found);
 }

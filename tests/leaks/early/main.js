@@ -1,5 +1,5 @@
 // Programs that broke earlier drafts of the ownership rules: what each keeps must still be there.
-import { full, grad } from "mlrun";
+import { concat, full, grad, nn } from "mlrun";
 
 let n = 0;
 const T = () => full([2], ++n);
@@ -168,4 +168,33 @@ const fresh = (body) => new Function(`return ${body}`)();
   show("finally after a result", outer(() => T()));
   const thrown = () => { throw T(); };
   try { thrown(); } catch (t) { show("thrown tensor", t); }
+}
+{
+  class Replaced extends nn.Module {
+    constructor() {
+      super();
+      const module = this;
+      this.a = new nn.Parameter(T());
+      this.inner = new nn.Linear(1, 1);
+      this.more = { get b() { module.a = new nn.Parameter(T()); module.inner = null; return null; } };
+    }
+  }
+  const parameters = new Replaced().parameters();
+  show("parameters that a getter behind them replaces", parameters[0]);
+  console.log(parameters.map((p) => p.isDisposed));
+}
+{
+  const list = [T(), , T()];
+  Object.defineProperty(Array.prototype, 1, {
+    configurable: true,
+    get() { list[0] = T(); return T(); },
+    set(value) { Object.defineProperty(this, 1, { value, writable: true, configurable: true, enumerable: true }); },
+  });
+  let joined;
+  try {
+    joined = concat(list);
+  } finally {
+    delete Array.prototype[1];
+  }
+  show("a list whose hole replaces what stood before it", joined);
 }

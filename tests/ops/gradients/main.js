@@ -117,5 +117,6 @@ const gradientOf = (data, f) => {
 };
 console.log("max with NaN", gradientOf([1, NaN, 3], (t) => t.max()), gradientOf([NaN, NaN, 3], (t) => t.max()));
 console.log("min with NaN", gradientOf([1, NaN, 3], (t) => t.min()), "without", gradientOf([1, 3, 1], (t) => t.min()));
+console.log("amax of all with NaN", gradientOf([[1, NaN, 3], [1, 2, 2]], (t) => t.amax()));
 console.log("amax with NaN", gradientOf([[1, NaN, 3], [1, 2, 2]], (t) => t.amax(1)));
 console.log("max of lines with NaN", gradientOf([[1, NaN, 3], [1, 2, 2]], (t) => t.max(1).values));

@@ -28,15 +28,23 @@ pub enum Error {
     Disposed { op: Cow<'static, str> },
     #[error("{op}: no {dtype} kernel on {device}; convert the input with to(...) first")]
     NoKernel { op: Cow<'static, str>, dtype: String, device: String },
-    #[error(
-        "{op}: out of tensor memory, requested {requested} bytes, {live} bytes are live, limit {limit} bytes"
-    )]
+    #[error("{op}: {}", out_of_memory(*requested, *live, *limit))]
     Memory { op: Cow<'static, str>, requested: u64, live: u64, limit: u64 },
     #[error("{op}: {message}")]
     Autograd { op: Cow<'static, str>, message: String },
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+fn out_of_memory(requested: u64, live: u64, limit: u64) -> String {
+    // Without a limit it was the system that had no more.
+    if limit == u64::MAX {
+        return format!("out of memory, the system refused {requested} bytes");
+    }
+    format!(
+        "out of tensor memory, requested {requested} bytes, {live} bytes are live, limit {limit} bytes"
+    )
+}
 
 impl Error {
     pub fn shape(message: impl Into<String>) -> Self {
