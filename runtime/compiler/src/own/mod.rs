@@ -168,10 +168,8 @@ fn check(
 mod tests {
     use super::*;
 
-    /// Changes that break an emitted program; the verifier must see each.
-    #[test]
-    fn seeded_bugs_are_found() {
-        let source = "export function f(x, n) {\n  let h = x.add(1);\n  for (let i = 0; i < n; i++) {\n    const g = h.mul(2);\n    h = h.sub(g);\n  }\n  h.sum();\n  return n;\n}\n";
+    /// The emitted text of a module of functions, each change of it that the verifier must see, and what it says.
+    fn seeded(source: &str, bugs: &[(&str, &str, &str)]) {
         let options = crate::Options {
             ownership: crate::Ownership::Whole,
             ..crate::Options::new(SourceType::Module)
@@ -185,6 +183,18 @@ mod tests {
         modes::decide(&mut tree, false);
         let names = names::Names::new(source, &tree);
         assert!(check(&code, &names, SourceType::Module).is_ok());
+        for (from, to, want) in bugs {
+            let broken = code.replacen(from, to, 1);
+            assert_ne!(broken, code, "{from} is not in\n{code}");
+            let result = check(&broken, &names, SourceType::Module);
+            let (problem, _) = result.expect_err(&broken);
+            assert!(problem.contains(want), "{problem}:\n{broken}");
+        }
+    }
+
+    #[test]
+    fn seeded_bugs_are_found() {
+        let source = "export function f(x, n) {\n  let h = x.add(1);\n  for (let i = 0; i < n; i++) {\n    const g = h.mul(2);\n    h = h.sub(g);\n  }\n  h.sum();\n  return n;\n}\n";
         let bugs = [
             ("$own.drop($0g);$own.drop($0h);", "$own.drop($0g);", "dropped 0 times"),
             (
@@ -201,15 +211,45 @@ mod tests {
             ),
             ("  for (let i", "  $0h = $own.drop($0h);  for (let i", "h is read after"),
         ];
-        let mut found = 0;
-        for (from, to, want) in bugs {
-            let broken = code.replacen(from, to, 1);
-            assert_ne!(broken, code, "{from} is not in\n{code}");
-            let result = check(&broken, &names, SourceType::Module);
-            let (problem, _) = result.expect_err(to);
-            assert!(problem.contains(want), "{problem}");
-            found += 1;
+        seeded(source, &bugs);
+    }
+
+    /// One for every way through a function: `DROP` stands where a release would be too early.
+    #[test]
+    fn early_releases_are_found_on_every_way() {
+        const DROP: &str = "$0x = $own.drop($0x);";
+        let bodies = [
+            "L: try { g(); DROP(); break L; } catch { return; } x.sum();",
+            "L: try { g(); return; } catch { DROP(); break L; } x.sum();",
+            "L: if (g()) { DROP(); break L; } else return; x.sum();",
+            "L: switch (g()) { case 1: DROP(); break L; default: return; } x.sum();",
+            "switch (g()) { case 1: DROP(); case 2: x.sum(); }",
+            "switch (g()) { case 1: DROP(); break; case 2: return; } x.sum();",
+            "L: { g(); try { if (g()) break L; return; } finally { DROP(); } } x.sum();",
+            "for (;;) { if (g()) { DROP(); break; } } x.sum();",
+            "for (;;) { try { if (g()) break; } finally { DROP(); } return; } x.sum();",
+            "do { if (g()) { DROP(); continue; } return; } while (g()); x.sum();",
+            "while (g()) { x.sum(); DROP(); }",
+            "for (const k in g()) { DROP(); if (k) break; } x.sum();",
+            "L: { if (g()) break L; return; } DROP(); x.sum();",
+            "DROP(); x += 1;",
+            "DROP(); x ||= 1;",
+            "if (g()) { DROP(); } x.y = 1;",
+            "DROP(); try { g(); } catch ({ e = x.sum() }) { g(e); }",
+            "if (g()) { x = () => 1; } else { DROP(); } x.sum();",
+        ];
+        for body in bodies {
+            // The second function's variables have slots with numbers, as most have in a file.
+            let source = |body: &str| {
+                format!(
+                    "export function e(g) {{ let x = g(); x.sum(); x = g(); x.sum(); }}\n\
+                     export function f(g) {{ let x = g(); x.sum(); x = g(); {body} g(); }}\n"
+                )
+            };
+            let marked = source(&body.replace("DROP()", "g(9)"));
+            let mark = "$own.ignore(g(9), g);";
+            let drop = DROP.replace("$0x", "$0x_1");
+            seeded(&marked, &[(mark, &drop, "x is read after its slot was emptied")]);
         }
-        assert_eq!(found, 6);
     }
 }
