@@ -8,7 +8,7 @@ import {
   A, ObjectPrototype, SafeMap, SafeWeakSet, apply, compiled, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isArray, ownKeys, setPrototypeOf, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
-  Stamp, adopt, claimed, counted, counts, hold, lit, register, release, share, unclaimable, visitCollections,
+  Stamp, adopt, claimed, counted, counts, hold, register, release, share, strew, unclaimable, visitCollections,
 } from "ext:mlrun_tensor/00_own_counts.js";
 import { iterated, taken } from "ext:mlrun_tensor/00_own_places.js";
 
@@ -113,7 +113,7 @@ const walkers = new SafeMap([[M.keys, M], [M.values, M], [M.entries, M], [S.valu
 export const walks = (f, v, pairs) => walkers.has(f) && (pairs || (f !== originals.mapEntries && f !== originals.setEntries)) &&
   isOwn(v, walkers.get(f)) && areQuiet(walkers.get(f) === M ? mapIterator : setIterator);
 
-/** A fresh pair of `entries`. */
+/** It may be a fresh pair of `entries`. */
 const isPair = (iterator, v) => isArray(v) && !Stamp.has(v) && v.length === 2 && counts.isProxy?.(v) === false && getPrototypeOf(v) === A &&
   getPrototypeOf(iterator) === mapIterator;
 
@@ -124,8 +124,8 @@ export function rest(iterator, next) {
     const step = apply(next, iterator, []);
     if (step.done) return adopt(setPrototypeOf(out, A));
     const v = step.value;
-    // A pair of `entries` is fresh.
-    out[out.length] = isPair(iterator, v) ? lit(v) : hold(v);
+    // A pair of `entries` is fresh, but looks as an array of the program's own does.
+    out[out.length] = isPair(iterator, v) ? strew(v) : hold(v);
   }
 }
 

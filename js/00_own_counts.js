@@ -334,6 +334,17 @@ export function share(v) {
   return v;
 }
 
+/** What the rest of a pattern gathered in a list or object without a count: nobody counts it either. */
+export function strew(v) {
+  if (typeof v !== "object" || v === null || counts.is(v) || Stamp.has(v) || counts.isProxy?.(v) !== false) return share(v);
+  const keys = ownKeys(v);
+  for (let i = 0; i < keys.length; i++) {
+    const property = getOwnPropertyDescriptor(v, keys[i]);
+    if (hasOwn(property, "value")) share(property.value);
+  }
+  return v;
+}
+
 // A method under one of these names runs without a call in the program.
 export const hooks = ["valueOf", "toString", "toJSON", "then", Symbol.toPrimitive, Symbol.iterator];
 

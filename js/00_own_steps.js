@@ -174,7 +174,9 @@ Object.setPrototypeOf(Driver.prototype, null);
 /** A pattern of the loop takes `v` apart: shared if that runs code, see `open`. Gives what is to be held
  * meanwhile: `v`, or the element in a pair that an array's iterator made of it. */
 function looked(v, shape) {
-  const element = !counted(v) && isArray(v) ? value(v, 1) : v;
+  const paired = !counted(v) && isArray(v), element = paired ? value(v, 1) : v;
+  // Nothing holds the key of a Map's pair while the pattern goes on.
+  if (paired && isArray(shape)) share(value(v, 0));
   if (isArray(shape) && counted(element) && isContainer(element) && !readsQuietly(v, shape, 0)) share(element);
   return element;
 }

@@ -4,7 +4,7 @@
 
 export { compiled, module } from "ext:mlrun_tensor/00_own_known.js";
 export {
-  adopt, again, bare, borrowed, configure, drop, give, given, hold, leave, lend, lit, lose, put, record, share, took,
+  adopt, again, bare, borrowed, configure, drop, give, given, hold, leave, lend, lit, lose, put, record, share, strew, took,
 } from "ext:mlrun_tensor/00_own_counts.js";
 export {
   apart, arg, arrived, birth, compute, computed, copy, dflt, early, field, first, fresh, gone, guarded, heir, keyed, list, made, open, parent, parts, shareAll, spread, store, swap, tested,

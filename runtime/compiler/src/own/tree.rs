@@ -290,6 +290,8 @@ pub(crate) struct Var {
     pub from: Option<String>,
     /// Bound by a pattern that runs code, or where nothing can be put after it.
     pub pattern: bool,
+    /// The rest of an assignment's pattern, which the engine makes.
+    pub gathers: bool,
     /// Bound by a simple pattern or loop head: retained right after.
     pub destructured: bool,
     /// A rest parameter or the rest of a pattern: a fresh container.

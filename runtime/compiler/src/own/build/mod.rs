@@ -47,6 +47,7 @@ fn converted<'a>(
                 imported: flags.is_import(),
                 from: None,
                 pattern: false,
+                gathers: false,
                 destructured: false,
                 rest: false,
                 defaulted: false,

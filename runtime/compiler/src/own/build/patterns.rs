@@ -203,9 +203,7 @@ impl<'a> Builder<'a> {
                 if let Some(rest) = &p.rest {
                     let before = into.vars.len();
                     self.assignment_pattern(&rest.target, into);
-                    for i in before..into.vars.len() {
-                        self.tree.vars[into.vars[i]].pattern = true;
-                    }
+                    self.gathers(&into.vars[before..]);
                 }
             }
             AssignmentTarget::ObjectAssignmentTarget(p) => {
@@ -215,9 +213,7 @@ impl<'a> Builder<'a> {
                 if let Some(rest) = &p.rest {
                     let before = into.vars.len();
                     self.assignment_pattern(&rest.target, into);
-                    for i in before..into.vars.len() {
-                        self.tree.vars[into.vars[i]].pattern = true;
-                    }
+                    self.gathers(&into.vars[before..]);
                 }
             }
             other => match other.as_member_expression() {
@@ -227,6 +223,14 @@ impl<'a> Builder<'a> {
                 }
                 None => self.leave_alone("assignment target", t.span()),
             },
+        }
+    }
+
+    /// A rest element puts a fresh list or object into variables, which nobody has counted.
+    fn gathers(&mut self, vars: &[Sym]) {
+        for &sym in vars {
+            self.tree.vars[sym].pattern = true;
+            self.tree.vars[sym].gathers = true;
         }
     }
 

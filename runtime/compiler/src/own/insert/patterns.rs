@@ -13,7 +13,8 @@ impl<'t> Inserter<'t> {
         let (outer, inner) = (self.next(), self.next());
         let edits = self.edits.len();
         match (pattern.retained, pattern.iterates) {
-            (true, true) if self.makes_generator(value) => {
+            // A pattern inside holds nothing of what a step gave while the generator goes on.
+            (true, true) if pattern.shape.is_none() && self.makes_generator(value) => {
                 let driver = self.driver();
                 self.driven(value, &driver, false, None, "fnSteps");
                 self.steps = Some(driver);

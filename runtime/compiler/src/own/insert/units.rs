@@ -221,6 +221,7 @@ impl<'t> Inserter<'t> {
             }
             Mode::Kept { .. } => format!("{take}({name});"),
             Mode::Shared { .. } if var.rest => format!("{}({take}({name}));", self.own("share")),
+            Mode::Shared { .. } if var.gathers => format!("{}({name});", self.own("strew")),
             Mode::Shared { .. } => format!("{}({name});", self.own("share")),
             Mode::Plain | Mode::Borrowed => String::new(),
         }
