@@ -291,7 +291,13 @@ impl Walk<'_> {
             out = join(out, self.list(&handler.body, caught));
             any.extend(&self.thrown.pop().unwrap_or_default());
         }
-        if let Some(outer) = self.thrown.last_mut() {
+        // A finalizer that leaves at once lets no exception through.
+        let first = finalizer.and_then(|list| list.first()).map(|s| &s.kind);
+        let leaves = matches!(
+            first,
+            Some(StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(None))
+        );
+        if let Some(outer) = self.thrown.last_mut().filter(|_| !leaves) {
             outer.extend(&any);
         }
         let Some(finalizer) = finalizer else { return out };

@@ -49,6 +49,10 @@ function throughFinally(v) {
   for (;;) { try { x = v.add(1); break; } finally { print("f"); } }
   print(x);
 }
+function finallyLeavesAtOnce(v) {
+  const x = v.add(1);
+  L: try { try { print(x); } finally { break L; } } catch { print(x); }
+}
 for (const c of targetComesFirst(T(1))) print(c.p.a);
 print(parameterComesFirst(null, (d) => Object.keys(d).length));
 functionAfterTensor(T(2), (f, g) => print(f().add(g())));
@@ -59,3 +63,4 @@ print(numberAfterTensor(T(4)));
 turnsAtLeastOnce([T(5), T(6)]);
 leftByBreak(T(7));
 throughFinally(T(8));
+finallyLeavesAtOnce(T(9));
