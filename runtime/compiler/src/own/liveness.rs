@@ -375,13 +375,24 @@ impl Walk<'_> {
                 self.expr(&o.head, out)
             }
             Kind::Assign(a) => self.assign(e, a, out),
-            Kind::Chain(inner) => self.chain(inner, out.clone(), &out),
-            _ => {
-                let mut children = vec![];
-                e.children(&mut |c| children.push(c));
-                children.into_iter().rev().fold(out, |out, c| self.expr(c, out))
+            Kind::Call(call) => {
+                // Behind the call it is read once more: who gives the result?
+                if let Kind::Read(sym) = &call.callee.kind
+                    && (self.slots)(*sym)
+                {
+                    out.insert(*sym);
+                }
+                self.children(e, out)
             }
+            Kind::Chain(inner) => self.chain(inner, out.clone(), &out),
+            _ => self.children(e, out),
         }
+    }
+
+    fn children(&mut self, e: &Expr, out: Live) -> Live {
+        let mut children = vec![];
+        e.children(&mut |c| children.push(c));
+        children.into_iter().rev().fold(out, |out, c| self.expr(c, out))
     }
 
     /// A link of an optional chain; `skip` is needed where the chain stops early.

@@ -53,6 +53,10 @@ function finallyLeavesAtOnce(v) {
   const x = v.add(1);
   L: try { try { print(x); } finally { break L; } } catch { print(x); }
 }
+function calleeIsReadOnceMore(make) {
+  const f = make(T(10)), g = f(f.p);
+  print(g);
+}
 for (const c of targetComesFirst(T(1))) print(c.p.a);
 print(parameterComesFirst(null, (d) => Object.keys(d).length));
 functionAfterTensor(T(2), (f, g) => print(f().add(g())));
@@ -64,3 +68,4 @@ turnsAtLeastOnce([T(5), T(6)]);
 leftByBreak(T(7));
 throughFinally(T(8));
 finallyLeavesAtOnce(T(9));
+calleeIsReadOnceMore((t) => Object.assign((k) => t.add(k), { p: 1 }));
