@@ -71,7 +71,7 @@ def main():
     args = parser.parse_args()
     for case in args.cases:
         ours, theirs, least = mlrun_peak(args.mlrun, case), torch_peak(case), LEAST[case]()
-        print(f"{case:<10} mlrun {ours / 1e6:6.3f} MB  torch {theirs / 1e6:6.3f} MB  least {least / 1e6:6.3f} MB", flush=True)
+        print(f"{case:<10} mlrun {ours / 1e6:6.1f} MB  torch {theirs / 1e6:6.1f} MB  least {least / 1e6:6.1f} MB", flush=True)
 
 
 if __name__ == "__main__":
