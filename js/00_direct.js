@@ -69,20 +69,26 @@ function withTensors(row, a, b) {
 /** `f([2, 3])` and `f(2, 3)` are the same. */
 const spread = (args) => (args.length === 1 && typeof args[0] === "object" ? args[0] : args);
 
-/** Parts of the extents `sizes` along dimension `d`, which they fill. */
-function parts(t, d, sizes) {
+/** A list of `n` views; if one cannot be made, the others are given up. */
+function views(n, view) {
   const out = [];
-  let start = 0;
   try {
-    for (let i = 0; i < sizes.length; i++) {
-      out[i] = withNumbers(ROWS.split, t, 4, d, start, sizes[i], 1);
-      start += sizes[i];
-    }
+    for (let i = 0; i < n; i++) out[i] = view(i);
   } catch (e) {
     for (let i = 0; i < out.length; i++) drop(out[i]);
     throw e;
   }
   return given(adopt(out));
+}
+
+/** Parts of the extents `sizes` along dimension `d`, which they fill. */
+function parts(t, d, sizes) {
+  let end = 0;
+  return views(sizes.length, (i) => {
+    const start = end;
+    end += sizes[i];
+    return withNumbers(ROWS.split, t, 4, d, start, sizes[i], 1);
+  });
 }
 
 function evenly(t, d, extent, size) {
@@ -169,9 +175,21 @@ addBorrowers({
     return evenly(this, d, extent, MathMax(1, MathCeil(extent / chunks)));
   },
   unbind(dim = 0) {
-    const d = wrapDim("unbind", dim, this.ndim), extent = this.shape[d], out = [];
-    for (let i = 0; i < extent; i++) out[i] = withNumbers(ROWS.unbind, this, 2, d, i, 0, 0);
-    return given(adopt(out));
+    const d = wrapDim("unbind", dim, this.ndim);
+    return views(this.shape[d], (i) => withNumbers(ROWS.unbind, this, 2, d, i, 0, 0));
+  },
+  flip(...dims) {
+    return withList(ROWS.flip, "flip", this, integers("flip", "dims", spread(dims)));
+  },
+  /** The whole tensor repeated along each dimension; more counts add dimensions in front. */
+  repeat(...counts) {
+    return withList(ROWS.repeat, "repeat", this, integers("repeat", "counts", spread(counts)));
+  },
+  tile(...counts) {
+    const last = integers("tile", "counts", spread(counts)), all = [];
+    for (let i = this.ndim - last.length; i > 0; i--) all[all.length] = 1;
+    for (let i = 0; i < last.length; i++) all[all.length] = last[i];
+    return withList(ROWS.tile, "tile", this, all);
   },
   /**
    * NumPy-style indexing: a number (the dimension goes), "start:stop:step" (a view; a copy where

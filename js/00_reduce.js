@@ -3,8 +3,7 @@
 import {
   addMethods, call, callMany, describe, integer, isTensor, number, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
-
-const KEEP = ["keepdim"];
+import { KEEP } from "ext:mlrun_tensor/00_rows.js";
 
 /** Without a dimension the extreme of all; with one its values and where they are. */
 function extreme(name) {

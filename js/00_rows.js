@@ -7,13 +7,13 @@ import {
   addBorrowers, call, describe, integer, integers, isTensor, list, noOptions, number, options, tensorArg,
 } from "ext:mlrun_tensor/00_handle.js";
 
-const KEEP = ["keepdim"];
+export const KEEP = ["keepdim"];
 
 /** `(dim | dims, { keepdim })` as attributes; `(options)` alone is allowed. */
-function reduced(op, dims, given) {
+function reduced(op, dims, given, otherwise) {
   if (typeof dims === "object" && dims !== null && !Array.isArray(dims)) [dims, given] = [undefined, dims];
   const keep = options(op, given, KEEP).keepdim ? 1 : 0;
-  return dims === undefined || dims === null ? [-1, keep] : [...list(integers(op, "dim", dims)), keep];
+  return dims === undefined || dims === null ? [...otherwise, keep] : [...list(integers(op, "dim", dims)), keep];
 }
 
 /** As `reduced`, with one more option, a number. */
@@ -23,27 +23,21 @@ function withOption(op, dims, given, name) {
   if (rest !== undefined && typeof rest !== "number") {
     throw new TypeError(`${op}: ${name} must be a number, got ${describe(rest)}`);
   }
-  return { attrs: reduced(op, dims, others), rest };
+  return { attrs: reduced(op, dims, others, none()), rest };
 }
 
-function reduction(name) {
-  return {
-    [name](dims, given) {
-      return call(name, [this], reduced(name, dims, given));
-    },
-  }[name];
-}
+/** Dimensions as `reduced` writes them where none is given. */
+const none = () => [-1];
+const every = (t) => {
+  const dims = [];
+  for (let i = 0; i < t.ndim; i++) dims[i] = i;
+  return list(dims);
+};
 
-/** As `reduction`; without dimensions those of all, since `max()` has another gradient at NaN. */
-function extremeOf(name) {
+function reduction(name, otherwise = none) {
   return {
     [name](dims, given) {
-      if (typeof dims === "object" && dims !== null && !Array.isArray(dims)) [dims, given] = [undefined, dims];
-      if (dims === undefined || dims === null) {
-        dims = [];
-        for (let i = 0; i < this.ndim; i++) dims[i] = i;
-      }
-      return call(name, [this], reduced(name, dims, given));
+      return call(name, [this], reduced(name, dims, given, otherwise(this)));
     },
   }[name];
 }
@@ -51,8 +45,9 @@ function extremeOf(name) {
 addBorrowers({
   sum: reduction("sum"),
   mean: reduction("mean"),
-  amax: extremeOf("amax"),
-  amin: extremeOf("amin"),
+  // All dimensions by name: without any the gradient at NaN would be that of max().
+  amax: reduction("amax", every),
+  amin: reduction("amin", every),
   argmax: reduction("argmax"),
   argmin: reduction("argmin"),
   any: reduction("any"),

@@ -15,9 +15,6 @@ export function wrapDim(op, dim, ndim) {
   return d;
 }
 
-/** `f([2, 3])` and `f(2, 3)` are the same. */
-const spread = (args) => (args.length === 1 && typeof args[0] === "object" ? args[0] : args);
-
 /** Copies for the `caller`-th of copy_, fill_ and zero_. Parameters outlive the native call. */
 function copyInto(caller, to, from) {
   ops.op_tensor_copy_into(caller, idOf(to), idOf(from));
@@ -31,21 +28,10 @@ addMethods({
     const dims = (typeof dim === "number" ? [dim] : integers("squeeze", "dim", dim)).map((d) => wrapDim("squeeze", d, ndim));
     return this.view(shape.filter((d, i) => d !== 1 || !dims.includes(i)));
   },
-  flip(...dims) {
-    return call("flip", [this], list(integers("flip", "dims", spread(dims))));
-  },
   /** Elements shifted along dimensions, of the flattened tensor without any. */
   roll(shifts, dims) {
     const by = list(integers("roll", "shifts", shifts));
     return call("roll", [this], [...by, ...(dims === undefined ? [-1] : list(integers("roll", "dims", dims)))]);
-  },
-  /** The whole tensor repeated along each dimension; more counts add dimensions in front. */
-  repeat(...counts) {
-    return call("repeat", [this], list(integers("repeat", "counts", spread(counts))));
-  },
-  tile(...counts) {
-    const n = integers("tile", "counts", spread(counts));
-    return call("tile", [this], list([...Array(Math.max(0, this.ndim - n.length)).fill(1), ...n]));
   },
   contiguous() {
     return ops.op_tensor_is_contiguous(idOf(this)) ? this : call("clone", [this], []);

@@ -51,20 +51,14 @@ function enter(module, open, found) {
   }
 }
 
-/** A list of values that are held for it. */
-function counted(values) {
-  const out = [];
-  values.forEach((value) => {
-    out[out.length] = value;
-  });
-  return given(adopt(out));
-}
-
 /** Parameters of a module and of all below it, parents first, each once. */
 export function parametersBelow(module) {
-  const found = new Set();
+  const found = new Set(), out = [];
   enter(module, new Set(), found);
-  return counted(found);
+  found.forEach((p) => {
+    out[out.length] = p;
+  });
+  return given(adopt(out));
 }
 
 /** Fields that hold modules, in order. */
@@ -74,7 +68,7 @@ export function modulesOn(list) {
     const value = list[keys[i]];
     if (typeof value === "object" && value !== null && isModule(value)) found[found.length] = hold(value);
   }
-  return counted(found);
+  return given(adopt(found));
 }
 
 for (const f of [setWalk, isContainer, parametersBelow, modulesOn]) borrows(f);
