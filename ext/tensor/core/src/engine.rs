@@ -407,9 +407,9 @@ impl Engine {
         }
         let args = replaced(args, &converted);
         let mut outputs = Outputs::new();
-        for (i, (shape, dtype)) in plan.outputs.iter().enumerate() {
+        for (shape, dtype) in &plan.outputs {
             outputs.push(match shape[..] {
-                [n, a, b, c] if plan.swapped && i == 0 => {
+                [n, a, b, c] if plan.swapped => {
                     let mut out = self.empty(&[n, b, a, c], *dtype)?;
                     out.layout.shape.swap(1, 2);
                     out.layout.strides.swap(1, 2);

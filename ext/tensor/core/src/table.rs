@@ -66,7 +66,7 @@ pub struct Plan {
     /// Inputs with their bit here are indices and are converted to int64.
     pub index: u8,
     pub outputs: SmallVec<[(Dims, DType); 1]>,
-    /// In memory, dimensions 1 and 2 of the four of output 0 change places.
+    /// In memory, dimensions 1 and 2 of outputs of four change places.
     pub swapped: bool,
 }
 

@@ -5,6 +5,7 @@
 //! length are fine. Deliberately not here: the derivatives (rows and `ops`).
 
 mod in_place;
+mod pieces;
 mod views;
 mod walk;
 

@@ -120,30 +120,54 @@ impl Exp for f64 {
     }
 }
 
-/// A mask that is added: the address of each head's, and its strides.
+/// Rows of contiguous numbers: the address of each head's first, and the stride from row to row.
+pub struct Rows<T> {
+    pub heads: Vec<*mut T>,
+    pub stride: isize,
+}
+
+// SAFETY: plain addresses; tasks write disjoint heads or rows.
+unsafe impl<T> Sync for Rows<T> {}
+
+impl<T> Rows<T> {
+    fn at(&self, head: usize, i: usize) -> *mut T {
+        self.heads[head].wrapping_offset(i as isize * self.stride)
+    }
+
+    /// The matrix of a head's rows from row `i` on.
+    fn from(&self, head: usize, i: usize) -> Mat<T> {
+        Mat { ptr: self.at(head, i).cast_const(), rs: self.stride, cs: 1 }
+    }
+
+    fn from_mut(&self, head: usize, i: usize) -> MatMut<T> {
+        MatMut { ptr: self.at(head, i), rs: self.stride, cs: 1 }
+    }
+}
+
+/// A mask that is added: its rows, whose elements lie `cs` apart.
 pub struct Mask<T> {
-    pub heads: Vec<*const T>,
-    pub rs: isize,
+    pub rows: Rows<T>,
     pub cs: isize,
 }
 
-// SAFETY: plain addresses that are only read.
-unsafe impl<T> Sync for Mask<T> {}
-
-/// Rows of a contiguous matrix from row `i` on.
-fn rows<T>(p: *const T, i: usize, width: usize) -> Mat<T> {
-    Mat { ptr: p.wrapping_add(i * width), rs: width as isize, cs: 1 }
-}
-fn rows_mut<T>(p: *mut T, i: usize, width: usize) -> MatMut<T> {
-    MatMut { ptr: p.wrapping_add(i * width), rs: width as isize, cs: 1 }
+/// What one head's scores are made of.
+struct Head<'a, T> {
+    h: usize,
+    q: &'a Rows<T>,
+    k: &'a Rows<T>,
+    mask: Option<&'a Mask<T>>,
 }
 
-/// One head's addresses.
-#[derive(Clone, Copy)]
-struct Head<T> {
-    q: *const T,
-    k: *const T,
-    mask: Option<(*const T, isize, isize)>,
+impl<T> Clone for Head<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Head<'_, T> {}
+
+/// A block of weights, of `width` numbers a row.
+fn block<T>(p: *const T, width: usize) -> Mat<T> {
+    Mat { ptr: p, rs: width as isize, cs: 1 }
 }
 
 impl Extents {
@@ -179,8 +203,8 @@ impl Extents {
             gemm(
                 threads,
                 Shape { m, n: width, k: self.e },
-                rows(head.q, first, self.e),
-                rows(head.k, 0, self.e).transposed(),
+                head.q.from(head.h, first),
+                head.k.from(head.h, 0).transposed(),
                 c,
                 false,
             )?;
@@ -190,8 +214,8 @@ impl Extents {
                 let n = self.seen(first + i);
                 match head.mask {
                     None => (0..n).for_each(|j| *row.add(j) = *row.add(j) * scale),
-                    Some((mask, rs, cs)) => {
-                        let mask = mask.offset((first + i) as isize * rs);
+                    Some(Mask { rows, cs }) => {
+                        let mask = rows.at(head.h, first + i);
                         (0..n).for_each(|j| {
                             *row.add(j) = *row.add(j) * scale + *mask.offset(j as isize * cs)
                         });
@@ -206,27 +230,26 @@ impl Extents {
 /// Writes the result and each row's `lse`.
 ///
 /// # Safety
-/// Addresses cover contiguous arrays of the extents, the mask what its strides reach.
+/// Rows cover the extents, `lse` a number for each row of each head, the mask what its strides reach.
+/// Outputs overlap nothing.
 pub unsafe fn forward<T: Exp>(
     threads: &Threads,
     x: &Extents,
-    [q, k, v]: [*const T; 3],
+    [q, k, v]: [&Rows<T>; 3],
     mask: Option<&Mask<T>>,
-    y: *mut T,
+    y: &Rows<T>,
     lse: *mut T,
 ) -> Result<(), NoScratch> {
-    let [q, k, v] = [q, k, v].map(|p| SyncPtr(p.cast_mut()));
-    let (y, lse) = (SyncPtr(y), SyncPtr(lse));
+    let lse = SyncPtr(lse);
     let blocks = x.l.div_ceil(ROWS);
     x.helpers(threads).try_run(x.heads * blocks, |task, threads| {
         let (h, first) = (task / blocks, task % blocks * ROWS);
         let m = ROWS.min(x.l - first);
         let weights = Scratch::new::<T>(m * x.s)?;
         let p = weights.as_ptr::<T>();
-        let head = head_of(x, [q, k], mask, h);
         // SAFETY: passed on to the caller; tasks write disjoint rows.
         unsafe {
-            let width = x.scores(threads, head, first, m, p)?;
+            let width = x.scores(threads, Head { h, q, k, mask }, first, m, p)?;
             for i in 0..m {
                 let (row, n) = (p.add(i * x.s), x.seen(first + i));
                 let (sum, log) = T::softmax(row, n);
@@ -236,40 +259,24 @@ pub unsafe fn forward<T: Exp>(
                 (n..width).for_each(|j| *row.add(j) = T::default());
             }
             let shape = Shape { m, n: x.ev, k: width };
-            let values = rows(v.get().cast_const(), h * x.s, x.ev);
-            gemm(
-                threads,
-                shape,
-                rows(p.cast_const(), 0, x.s),
-                values,
-                rows_mut(y.get(), h * x.l + first, x.ev),
-                false,
-            )
+            gemm(threads, shape, block(p, x.s), v.from(h, 0), y.from_mut(h, first), false)
         }
     })
 }
 
-fn head_of<T>(x: &Extents, [q, k]: [SyncPtr<T>; 2], mask: Option<&Mask<T>>, h: usize) -> Head<T> {
-    Head {
-        q: q.get().wrapping_add(h * x.l * x.e).cast_const(),
-        k: k.get().wrapping_add(h * x.s * x.e).cast_const(),
-        mask: mask.map(|m| (m.heads[h], m.rs, m.cs)),
-    }
-}
-
 /// What a backward pass reads.
-#[derive(Clone, Copy)]
-pub struct Saved<T> {
-    pub g: *const T,
-    pub q: *const T,
-    pub k: *const T,
-    pub v: *const T,
-    pub y: *const T,
+pub struct Saved<'a, T> {
+    pub g: &'a Rows<T>,
+    pub q: &'a Rows<T>,
+    pub k: &'a Rows<T>,
+    pub v: &'a Rows<T>,
+    pub y: &'a Rows<T>,
+    /// Of each row of each head.
     pub lse: *const T,
 }
 
 // SAFETY: plain addresses that are only read.
-unsafe impl<T> Sync for Saved<T> {}
+unsafe impl<T> Sync for Saved<'_, T> {}
 
 /// Writes the gradients of q, k and v.
 ///
@@ -280,24 +287,21 @@ pub unsafe fn backward<T: Exp>(
     x: &Extents,
     saved: Saved<T>,
     mask: Option<&Mask<T>>,
-    grads: [*mut T; 3],
+    grads: [&Rows<T>; 3],
 ) -> Result<(), NoScratch> {
-    let grads = grads.map(SyncPtr);
     let saved = &saved;
     x.helpers(threads).try_run(x.heads, |h, threads| {
-        let f = saved;
-        let [gq, gk, gv] = [
-            grads[0].get().wrapping_add(h * x.l * x.e),
-            grads[1].get().wrapping_add(h * x.s * x.e),
-            grads[2].get().wrapping_add(h * x.s * x.ev),
-        ];
-        // SAFETY: passed on to the caller; each head has its part of every array.
+        let head = Head { h, q: saved.q, k: saved.k, mask };
+        // SAFETY: passed on to the caller; each head has its part of every array. What the first
+        // block does not write of the gradients of k and v is zero.
         unsafe {
-            std::slice::from_raw_parts_mut(gk, x.s * x.e).fill(T::default());
-            std::slice::from_raw_parts_mut(gv, x.s * x.ev).fill(T::default());
-            let head = head_of(x, [SyncPtr(f.q.cast_mut()), SyncPtr(f.k.cast_mut())], mask, h);
+            let first = if x.l == 0 { 0 } else { x.seen(ROWS.min(x.l) - 1) };
+            for i in first..x.s {
+                std::slice::from_raw_parts_mut(grads[1].at(h, i), x.e).fill(T::default());
+                std::slice::from_raw_parts_mut(grads[2].at(h, i), x.ev).fill(T::default());
+            }
             for first in (0..x.l).step_by(ROWS) {
-                block_backward(threads, x, f, head, h, first, [gq, gk, gv])?;
+                block_backward(threads, x, saved, head, first, grads)?;
             }
         }
         Ok(())
@@ -311,11 +315,10 @@ unsafe fn block_backward<T: Exp>(
     x: &Extents,
     f: &Saved<T>,
     head: Head<T>,
-    h: usize,
     first: usize,
-    [gq, gk, gv]: [*mut T; 3],
+    [gq, gk, gv]: [&Rows<T>; 3],
 ) -> Result<(), NoScratch> {
-    let m = ROWS.min(x.l - first);
+    let (h, m) = (head.h, ROWS.min(x.l - first));
     let (weights, slopes) = (Scratch::new::<T>(m * x.s)?, Scratch::new::<T>(m * x.s)?);
     let (p, d) = (weights.as_ptr::<T>(), slopes.as_ptr::<T>());
     // SAFETY: passed on to the caller; both scratches hold m rows of s numbers.
@@ -326,48 +329,24 @@ unsafe fn block_backward<T: Exp>(
             T::again(row, n, *f.lse.add(h * x.l + first + i));
             (n..width).for_each(|j| *row.add(j) = T::default());
         }
-        let g = rows(f.g, h * x.l + first, x.ev);
-        let v = rows(f.v, h * x.s, x.ev);
-        let weights = rows(p.cast_const(), 0, x.s);
-        gemm(
-            threads,
-            Shape { m: width, n: x.ev, k: m },
-            weights.transposed(),
-            g,
-            rows_mut(gv, 0, x.ev),
-            true,
-        )?;
-        gemm(
-            threads,
-            Shape { m, n: width, k: x.ev },
-            g,
-            v.transposed(),
-            rows_mut(d, 0, x.s),
-            false,
-        )?;
+        let (g, more) = (f.g.from(h, first), first > 0);
+        let columns = Shape { m: width, n: x.ev, k: m };
+        gemm(threads, columns, block(p, x.s).transposed(), g, gv.from_mut(h, 0), more)?;
+        let c = MatMut { ptr: d, rs: x.s as isize, cs: 1 };
+        let v = f.v.from(h, 0).transposed();
+        gemm(threads, Shape { m, n: width, k: x.ev }, g, v, c, false)?;
         let scale = T::of(x.scale);
         for i in 0..m {
-            let (grad, out) = (g.at(i, 0).ptr, rows(f.y, h * x.l + first + i, x.ev).ptr);
+            let (grad, out) = (f.g.at(h, first + i), f.y.at(h, first + i));
             let along = (0..x.ev).fold(T::default(), |sum, j| sum + *grad.add(j) * *out.add(j));
             let (p, d) = (p.add(i * x.s), d.add(i * x.s));
             (0..width).for_each(|j| *d.add(j) = *p.add(j) * (*d.add(j) - along) * scale);
         }
-        let slopes = rows(d.cast_const(), 0, x.s);
-        gemm(
-            threads,
-            Shape { m, n: x.e, k: width },
-            slopes,
-            rows(head.k, 0, x.e),
-            rows_mut(gq, first, x.e),
-            false,
-        )?;
-        gemm(
-            threads,
-            Shape { m: width, n: x.e, k: m },
-            slopes.transposed(),
-            rows(head.q, first, x.e),
-            rows_mut(gk, 0, x.e),
-            true,
-        )
+        let slopes = block(d, x.s);
+        let k = head.k.from(h, 0);
+        gemm(threads, Shape { m, n: x.e, k: width }, slopes, k, gq.from_mut(h, first), false)?;
+        let columns = Shape { m: width, n: x.e, k: m };
+        let q = head.q.from(h, first);
+        gemm(threads, columns, slopes.transposed(), q, gk.from_mut(h, 0), more)
     }
 }

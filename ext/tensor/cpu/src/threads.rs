@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-/// How long an idle worker looks for the next job before it sleeps.
-const SPIN: Duration = Duration::from_micros(30);
+/// How long an idle worker looks for the next job before it sleeps: at least and at most.
+const SPIN: [Duration; 2] = [Duration::from_micros(30), Duration::from_micros(500)];
 /// Most threads that can be asked for.
 pub const MAX_THREADS: usize = 256;
 
@@ -340,8 +340,9 @@ fn work(s: &Shared, asleep: &AtomicBool, thread: usize) {
     if s.open.load(SeqCst) {
         seen = seen.wrapping_sub(1);
     }
+    let mut patience = SPIN[0];
     loop {
-        if !await_job(s, asleep, seen) {
+        if !await_job(s, asleep, seen, &mut patience) {
             return;
         }
         seen = s.epoch.load(SeqCst);
@@ -363,8 +364,11 @@ fn work(s: &Shared, asleep: &AtomicBool, thread: usize) {
     }
 }
 
-/// Waits for an epoch other than `seen`; false when the pool stops.
-fn await_job(s: &Shared, asleep: &AtomicBool, seen: u32) -> bool {
+/// Waits for an epoch other than `seen`; false when the pool stops. Looks for it for `patience`,
+/// which grows where a little more would have spared the sleep and shrinks where it was in vain:
+/// a wake-up takes longer than most ops, and a training step leaves its workers idle between two for
+/// as long as JavaScript needs.
+fn await_job(s: &Shared, asleep: &AtomicBool, seen: u32, patience: &mut Duration) -> bool {
     let start = Instant::now();
     loop {
         for _ in 0..64 {
@@ -376,13 +380,15 @@ fn await_job(s: &Shared, asleep: &AtomicBool, seen: u32) -> bool {
         if s.stop.load(SeqCst) {
             return false;
         }
-        if start.elapsed() < SPIN {
+        if start.elapsed() < *patience {
             continue;
         }
         asleep.store(true, SeqCst);
         // A job or a stop between the look above and the flag must not be slept through.
         if s.epoch.load(SeqCst) == seen && !s.stop.load(SeqCst) {
             std::thread::park();
+            let near = start.elapsed() < SPIN[1];
+            *patience = if near { *patience * 2 } else { *patience / 2 }.clamp(SPIN[0], SPIN[1]);
         }
         asleep.store(false, SeqCst);
     }

@@ -90,6 +90,8 @@ pub const ATTENTION_BACKWARD: OpDef = OpDef::new(
         let mut plan = Plan::one(g.dtype, q.shape.into(), g.dtype).keep(1 << 5);
         plan.outputs.push((k.shape.into(), g.dtype));
         plan.outputs.push((v.shape.into(), g.dtype));
+        // As they were when the heads were split, so that joining them needs no copy.
+        plan.swapped = true;
         Ok(plan)
     }),
 )

@@ -193,7 +193,10 @@ pub const PERMUTE: OpDef = OpDef::new(
 .samples(&[sample(&[Real(&[2, 1, 3])], &[3.0, 2.0, 0.0, 1.0])]);
 
 /// `dim`, `start`, `length`, `step` of a slice, checked against `shape`.
-fn slice_params(attrs: &[Attr], shape: &[usize]) -> Result<(usize, usize, usize, usize)> {
+pub(crate) fn slice_params(
+    attrs: &[Attr],
+    shape: &[usize],
+) -> Result<(usize, usize, usize, usize)> {
     let dim = wrap_dim(attrs.int(0)?, shape.len())?;
     let extent = *shape.get(dim).ok_or_else(|| Error::shape("cannot slice a 0-d tensor"))?;
     let (start, length, step) = (attrs.int(1)?, attrs.int(2)?, attrs.int(3)?);
@@ -270,7 +273,7 @@ pub const SLICE_BACKWARD: OpDef = OpDef::new(
 .samples(&[sample(&[Real(&[2, 2])], &[1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 5.0])]);
 
 /// `dim` and `index` of a selection, checked against `shape`.
-fn select_params(attrs: &[Attr], shape: &[usize]) -> Result<(usize, usize)> {
+pub(crate) fn select_params(attrs: &[Attr], shape: &[usize]) -> Result<(usize, usize)> {
     if shape.is_empty() {
         return Err(Error::shape("cannot select from a 0-d tensor"));
     }

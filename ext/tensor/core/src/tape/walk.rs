@@ -4,6 +4,7 @@
 //! `grad` has changed. A pass can stop for user-defined steps and go on. Deliberately not here: what
 //! is recorded (the tape) and the derivatives (rows and `ops`).
 
+use super::pieces::{self, Pieces};
 use super::{
     Custom, Edge, Edges, Input, Kind, Leaf, Node, Origin, Place, TensorMeta, VjpCx, recycle,
     refresh, restore,
@@ -27,7 +28,7 @@ pub struct Backward<'a> {
     pub create_graph: bool,
 }
 
-type NodeKey = u64;
+pub(super) type NodeKey = u64;
 /// Gradients of a node's outputs; most have one.
 type Arrived = SmallVec<[Option<Tensor>; 1]>;
 
@@ -54,6 +55,8 @@ pub struct Walk {
     pending: HashMap<NodeKey, (Rc<Node>, Arrived), BuildHasherDefault<SeqHasher>>,
     /// The keys of `pending`.
     queue: BinaryHeap<NodeKey>,
+    /// Gradients among those that wait whose pieces have not all come.
+    pieces: Vec<Pieces>,
     leaves: Vec<(Rc<Leaf>, Tensor)>,
     captured: Vec<(CaptureKey, Tensor)>,
     wanted: Vec<Option<CaptureKey>>,
@@ -134,6 +137,7 @@ impl Walk {
             newest: None,
             pending: HashMap::default(),
             queue: BinaryHeap::new(),
+            pieces: Vec::new(),
             leaves: Vec::new(),
             captured: Vec::new(),
             wanted: inputs.iter().map(|t| capture_key(&t.edge)).collect(),
@@ -186,6 +190,7 @@ impl Walk {
 
     fn run_nodes(&mut self, engine: &Engine) -> Result<Option<CustomCall>> {
         while let Some((node, grads)) = self.next() {
+            self.complete(engine, &node, &grads)?;
             if !self.wanted.is_empty() {
                 self.capture_grads(&node, &grads);
             }
@@ -197,6 +202,10 @@ impl Walk {
             }
             if hands_on(engine, &node) {
                 self.hand_on(engine, node, grads)?;
+                continue;
+            }
+            if let Some(place) = self.place(engine, &node) {
+                self.send_piece(engine, node, grads, place)?;
                 continue;
             }
             let results = step(engine, &node, &grads)?;
@@ -224,6 +233,66 @@ impl Walk {
             self.send(engine, edge, grad.clone())?;
         }
         self.send(engine, first, grad)
+    }
+
+    /// Where the gradient of a slice or selection goes in that of the tensor it was cut from.
+    fn place(&self, engine: &Engine, node: &Node) -> Option<pieces::Place> {
+        let Kind::Op(op, Some(attrs)) = &node.kind else { return None };
+        let whole = matches!(node.edges.borrow().first(), Some(Edge::Node(..)));
+        if !whole || self.create_graph || node.saved.borrow().is_none() || engine.watches_nan() {
+            return None;
+        }
+        pieces::Place::of(node, *op, attrs)
+    }
+
+    fn send_piece(
+        &mut self,
+        engine: &Engine,
+        node: Rc<Node>,
+        mut grads: Arrived,
+        place: pieces::Place,
+    ) -> Result<()> {
+        let edge = node.edges.borrow().first().cloned().unwrap_or_default();
+        let (Edge::Node(whole, output), Some(Some(piece))) = (edge, grads.pop()) else {
+            return Ok(());
+        };
+        let seq = whole.seq;
+        let begun = self.pieces.iter().position(|p| p.is_of(seq, output));
+        let waits = self.waiting_grads(whole.clone()).get(output as usize).cloned().flatten();
+        match (begun, waits) {
+            (Some(at), Some(sum)) if self.pieces[at].takes(&place) => {
+                self.pieces[at].put(engine, &place, &piece, &sum)?;
+            }
+            (None, None) => {
+                let (pieces, sum) = Pieces::begin(engine, (seq, output), &place, &piece)?;
+                self.pieces.push(pieces);
+                if let Some(slot) = self.waiting_grads(whole).get_mut(output as usize) {
+                    *slot = Some(sum);
+                }
+            }
+            _ => {
+                for grad in step(engine, &node, &smallvec![Some(piece)])?.into_iter().flatten() {
+                    self.send(engine, Edge::Node(whole.clone(), output), grad)?;
+                }
+            }
+        }
+        let _edges = self.free(&node);
+        recycle(node);
+        Ok(())
+    }
+
+    /// Completes what arrived at a node in pieces.
+    fn complete(&mut self, engine: &Engine, node: &Node, grads: &Arrived) -> Result<()> {
+        for (i, grad) in grads.iter().enumerate() {
+            if self.pieces.is_empty() {
+                return Ok(());
+            }
+            let begun = self.pieces.iter().position(|p| p.is_of(node.seq, i as u32));
+            if let (Some(at), Some(grad)) = (begun, grad) {
+                self.pieces.swap_remove(at).complete(engine, grad)?;
+            }
+        }
+        Ok(())
     }
 
     /// The newest node that waits: all that it can still get has arrived.
@@ -276,6 +345,10 @@ impl Walk {
                 }
             }
             Edge::Node(node, i) => {
+                if !self.pieces.is_empty() {
+                    let grads = self.waiting_grads(node.clone()).clone();
+                    self.complete(engine, &node, &grads)?;
+                }
                 let grads = self.waiting_grads(node);
                 let Some(slot) = grads.get_mut(i as usize) else { return Ok(()) };
                 *slot = Some(match slot.take() {

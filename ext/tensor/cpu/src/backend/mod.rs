@@ -3,6 +3,7 @@
 //! Invariant: what a kernel needs and the engine does not promise (positions in range, outputs
 //! contiguous) is checked here, before anything is written.
 
+mod attention;
 mod elementwise;
 mod matrix;
 mod nn;

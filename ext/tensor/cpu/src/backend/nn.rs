@@ -2,8 +2,8 @@
 //!
 //! Kernels want contiguous float32 or float64 numbers; what is not so passes through a copy.
 
-use super::{no_kernel, output, view};
-use crate::attention::{self, Exp, Extents, Mask, Saved};
+use super::{attention, no_kernel, output, view};
+use crate::attention::Exp;
 use crate::batch::{self, Planes};
 use crate::conv::{self, Geometry};
 use crate::dense::{Dense, DenseOut, Number};
@@ -38,8 +38,8 @@ fn typed<T: Exp + Fits>(t: &Threads, call: &Call, op: Op) -> Result<()> {
         Op::MaxPoolPlanes => max_pool::<T>(t, call),
         Op::AvgPoolPlanes => avg_pool::<T>(t, call, false),
         Op::AvgPoolPlanesBackward => avg_pool::<T>(t, call, true),
-        Op::Attention => attend::<T>(t, call),
-        Op::AttentionBackward => attend_backward::<T>(t, call),
+        Op::Attention => attention::forward::<T>(t, call),
+        Op::AttentionBackward => attention::backward::<T>(t, call),
         _ => Err(no_kernel(call)),
     }
 }
@@ -61,7 +61,7 @@ fn dense_out<'a, T: Number>(call: &'a Call, i: usize) -> Result<DenseOut<'a, T>>
     Ok(DenseOut::new(output(call, i)?)?)
 }
 
-fn wrong(what: &str) -> Error {
+pub(super) fn wrong(what: &str) -> Error {
     Error::shape(format!("the kernel got {what} that do not fit together"))
 }
 
@@ -318,114 +318,5 @@ fn avg_pool<T: Number>(t: &Threads, call: &Call, back: bool) -> Result<()> {
     // SAFETY: the windows were made from the views.
     unsafe { pool::mean(t, &w, divisor, from.ptr(), to.ptr(), back) };
     to.finish(t);
-    Ok(())
-}
-
-/// Extents from the views of q, k and v.
-fn extents(call: &Call, q: &View, k: &View, v: &View) -> Result<Extents> {
-    let n = q.layout.ndim();
-    let end = |v: &View, i: usize| v.layout.shape[n - i];
-    let same =
-        |v: &View| v.layout.ndim() == n && v.layout.shape[..n - 2] == q.layout.shape[..n - 2];
-    if n < 2 || !same(k) || !same(v) || end(q, 1) != end(k, 1) || end(k, 2) != end(v, 2) {
-        return Err(wrong("shapes"));
-    }
-    Ok(Extents {
-        heads: q.layout.shape[..n - 2].iter().product(),
-        l: end(q, 2),
-        s: end(k, 2),
-        e: end(q, 1),
-        ev: end(v, 1),
-        causal: call.attrs.flag(0),
-        scale: call.attrs.float(1)?,
-    })
-}
-
-/// A mask and, where it is a copy, what keeps that alive.
-type HeldMask<T> = (Mask<T>, Option<Dense<T>>);
-
-/// The mask as float numbers with the addresses of each head's part, and what keeps them alive.
-fn mask_of<T: Number>(
-    t: &Threads,
-    call: &Call,
-    i: usize,
-    x: &Extents,
-) -> Result<Option<HeldMask<T>>> {
-    let Some(Input::View(m)) = call.inputs.get(i) else { return Ok(None) };
-    let n = m.layout.ndim();
-    let numel: usize = m.layout.shape.iter().product();
-    if n < 2 || numel != x.heads * x.l * x.s {
-        return Err(wrong("masks"));
-    }
-    let (mut layout, mut base, mut copy) =
-        (m.layout.clone(), m.ptr().cast::<T>().cast_const(), None);
-    if m.dtype != T::DTYPE {
-        // A half is widened where it lies: repeated parts once.
-        for (d, s) in layout.shape.iter_mut().zip(&layout.strides) {
-            *d = if *s == 0 { 1 } else { *d };
-        }
-        let wide = Dense::<T>::laid_out(t, m.ptr(), &layout, m.dtype)?;
-        let packed = mlrun_tensor_core::layout::contiguous_strides(&layout.shape);
-        layout.strides = layout
-            .strides
-            .iter()
-            .zip(packed)
-            .map(|(old, new)| if *old == 0 { 0 } else { new })
-            .collect();
-        layout.shape = m.layout.shape.clone();
-        (base, copy) = (wide.ptr(), Some(wide));
-    }
-    let lead = &layout.shape[..n - 2];
-    let heads = (0..x.heads)
-        .map(|h| {
-            let (mut rest, mut offset) = (h, 0isize);
-            for (d, s) in lead.iter().zip(&layout.strides).rev() {
-                offset += (rest % d) as isize * s;
-                rest /= d;
-            }
-            base.wrapping_offset(offset)
-        })
-        .collect();
-    Ok(Some((Mask { heads, rs: layout.strides[n - 2], cs: layout.strides[n - 1] }, copy)))
-}
-
-fn attend<T: Exp>(t: &Threads, call: &Call) -> Result<()> {
-    let x = extents(call, view(call, 0)?, view(call, 1)?, view(call, 2)?)?;
-    let (q, k, v) = (dense::<T>(t, call, 0)?, dense::<T>(t, call, 1)?, dense::<T>(t, call, 2)?);
-    let mask = mask_of::<T>(t, call, 3, &x)?;
-    let (y, lse) = (dense_out::<T>(call, 0)?, dense_out::<T>(call, 1)?);
-    // SAFETY: extents and mask were checked against the views; outputs are fresh.
-    unsafe {
-        attention::forward(
-            t,
-            &x,
-            [q.ptr(), k.ptr(), v.ptr()],
-            mask.as_ref().map(|m| &m.0),
-            y.ptr(),
-            lse.ptr(),
-        )?;
-    }
-    y.finish(t);
-    lse.finish(t);
-    Ok(())
-}
-
-fn attend_backward<T: Exp>(t: &Threads, call: &Call) -> Result<()> {
-    let x = extents(call, view(call, 1)?, view(call, 2)?, view(call, 3)?)?;
-    let all = (0..6).map(|i| dense::<T>(t, call, i)).collect::<Result<Vec<_>>>()?;
-    let mask = mask_of::<T>(t, call, 6, &x)?;
-    let saved = Saved {
-        g: all[0].ptr(),
-        q: all[1].ptr(),
-        k: all[2].ptr(),
-        v: all[3].ptr(),
-        y: all[4].ptr(),
-        lse: all[5].ptr(),
-    };
-    let outs = [dense_out::<T>(call, 0)?, dense_out::<T>(call, 1)?, dense_out::<T>(call, 2)?];
-    let grads = [outs[0].ptr(), outs[1].ptr(), outs[2].ptr()];
-    // SAFETY: as for the forward pass.
-    unsafe { attention::backward(t, &x, saved, mask.as_ref().map(|m| &m.0), grads)? };
-    outs.into_iter().for_each(|o| o.finish(t));
     Ok(())
 }

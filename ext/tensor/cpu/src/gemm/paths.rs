@@ -250,7 +250,7 @@ impl<T: Gemm> Job<T> {
         let panels = block.cols.len().div_ceil(kernels.nr);
         let count = threads.count();
         // Few rows are cut along the columns too.
-        let row_parts = if count == 1 { 1 } else { tiles.min(4 * count) };
+        let row_parts = if count == 1 { 1 } else { tiles.min(8 * count) };
         let col_parts = (2 * count).div_ceil(row_parts).min(panels);
         let col_parts = if row_parts >= 2 * count || count == 1 { 1 } else { col_parts };
         threads.try_each(row_parts * col_parts, |task| {
