@@ -559,9 +559,7 @@ impl<'t> Inserter<'t> {
             Kind::Call(call) => self.call(e, call, Result_::Kept),
             Kind::Optional(o) => self.optional(e, o, Self::keep),
             _ if e.is_plain(&self.tree.vars) => self.value(e),
-            Kind::Store(_) | Kind::Class(_) | Kind::New(_) | Kind::Await(_) | Kind::Yield(_) => {
-                self.value(e);
-            }
+            Kind::Store(_) | Kind::Class(_) | Kind::New(_) | Kind::Yield(_) => self.value(e),
             Kind::Construct(call) => self.construct(e, call, Result_::Kept),
             Kind::Literal { items, countable: true, shape } => {
                 let n = self.next();
