@@ -247,10 +247,11 @@ function reportViolation(text) {
   core.print(`ownership: ${text}\n`, true);
 }
 
-/** Remembers where the program is; V8 writes the stack when it is read. */
+/** Remembers where the program is, unless it wants no stacks; V8 writes the stack when it is read. */
 function capture() {
-  const holder = {};
+  const holder = { stack: "" };
   const limit = Error.stackTraceLimit;
+  if (limit === 0) return holder;
   Error.stackTraceLimit = 16;
   Error.captureStackTrace(holder);
   Error.stackTraceLimit = limit;
@@ -293,9 +294,9 @@ function makeVerifier() {
 // the first thousand, then samples.
 function recordDisposal(id, caller) {
   const record = ++disposed;
-  if (record <= 1024 || record % 1024 === 0) {
+  const limit = Error.stackTraceLimit;
+  if ((record <= 1024 || record % 1024 === 0) && limit !== 0) {
     const holder = {};
-    const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 1;
     Error.captureStackTrace(holder, caller);
     Error.stackTraceLimit = limit;

@@ -2,8 +2,9 @@
 //! same with the pass, without it and with it verified, and so must errors of every kind. `FUZZ_FIRST` and `FUZZ_COUNT` choose the
 //! seeds; without them a short run. Fails too if a rule of the pass was never exercised.
 //!
-//! Deliberately not here: the programs (`fuzz/generator.js`, `fuzz/messages.js`), and how one process runs many of
-//! them (`fuzz/drive.js`).
+//! Invariant: what one program does to its process is no other program's difference: one that differs is run
+//! again alone, and one that ends its process is named while the others go on. Deliberately not here: the
+//! programs (`fuzz/generator.js`, `fuzz/messages.js`), and how one process runs many of them (`fuzz/drive.js`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,11 +13,15 @@ use std::process::{Command, ExitCode};
 use libtest_mimic::{Arguments, Trial};
 use mlrun_tests::{discover, tempdir::TempDir};
 
-/// Programs of one process: a hang or crash costs no more than these.
-const BATCH: u64 = 200;
+/// Programs of one process.
+const BATCH: u64 = 400;
 const SHORT: u64 = 600;
+/// Differences that are described.
+const SHOWN: usize = 20;
 /// Ways to run a program; all must print what the first prints.
 const MODES: [&[&str]; 3] = [&["--no-ownership"], &[], &["--verify-ownership"]];
+/// Where the loader finds a folder for its cache, which would keep every program.
+const CACHE: [&str; 3] = ["MLRUN_CACHE_DIR", "XDG_CACHE_HOME", "HOME"];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -34,144 +39,197 @@ fn number(name: &str, default: u64) -> Result<u64, String> {
     parsed.ok_or_else(|| format!("{name}: got {}, expected a number", text.display()))
 }
 
-/// Every error that V8 has for an expression: names, messages and places.
-fn messages() -> Result<(), String> {
-    let fuzz = Fuzz::new()?;
-    let mut problems = vec![];
-    let written = fuzz.write("messages.js", &[], 0)?;
-    let lines = fuzz.compare(&written, 0, &mut problems)?;
-    println!("{} programs, {lines} lines", written.count);
+/// Says what went wrong, at most so much of it.
+fn verdict(mut problems: Vec<String>) -> Result<(), String> {
+    let count = problems.len();
+    if count > SHOWN {
+        problems.truncate(SHOWN);
+        problems.push(format!("... {count} in all"));
+    }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
 
+/// Every error that V8 has for an expression: names, messages and places.
+fn messages() -> Result<(), String> {
+    let fuzz = Fuzz::new(&["places"])?;
+    let mut problems = vec![];
+    let written = fuzz.write("messages.js", &[], 0)?;
+    let lines = fuzz.compare(&written, &mut problems)?;
+    println!("{} programs, {lines} lines", written.count);
+    verdict(problems)
+}
+
 fn run() -> Result<(), String> {
-    let fuzz = Fuzz::new()?;
+    let fuzz = Fuzz::new(&[])?;
     let (first, count) = (number("FUZZ_FIRST", 1)?, number("FUZZ_COUNT", SHORT)?);
     let mut rules = BTreeMap::<String, u64>::new();
     let (mut lines, mut problems) = (0, vec![]);
     for from in (first..first + count).step_by(BATCH as usize) {
         let n = BATCH.min(first + count - from);
-        lines += fuzz.batch(from, n, &mut rules, &mut problems)?;
+        let written = fuzz.write("write.js", &[&from.to_string(), &n.to_string()], from)?;
+        for (rule, times) in &written.rules {
+            *rules.entry(rule.clone()).or_default() += times;
+        }
+        lines += fuzz.compare(&written, &mut problems)?;
     }
     let counts: Vec<_> = rules.iter().map(|(rule, n)| format!("{rule} {n}")).collect();
     println!("{count} programs, {lines} lines; {}", counts.join(", "));
     let never = rules.iter().filter(|(_, n)| **n == 0);
     problems.extend(never.map(|(rule, _)| format!("no program exercised the rule \"{rule}\"")));
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+    verdict(problems)
 }
 
 struct Fuzz {
     mlrun: std::path::PathBuf,
     scripts: std::path::PathBuf,
+    /// More arguments of `drive.js`.
+    extra: &'static [&'static str],
 }
 
 impl Fuzz {
-    fn new() -> Result<Self, String> {
+    fn new(extra: &'static [&'static str]) -> Result<Self, String> {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = tests.parent().ok_or("tests: has no parent folder")?;
-        Ok(Self { mlrun: discover::binary(root)?, scripts: tests.join("fuzz") })
+        Ok(Self { mlrun: discover::binary(root)?, scripts: tests.join("fuzz"), extra })
     }
 
-    /// What a script prints, with how it ended.
-    fn output(&self, mode: &[&str], script: &str, args: &[&str]) -> Result<Vec<String>, String> {
+    /// What a script prints, and what it says besides, with how it ended.
+    fn output(
+        &self,
+        mode: &[&str],
+        script: &str,
+        args: &[&str],
+    ) -> Result<(String, String), String> {
         let mut command = Command::new(&self.mlrun);
+        CACHE.iter().for_each(|name| _ = command.env_remove(name));
         command.args(mode).arg(self.scripts.join(script)).args(args);
         let out = command.output().map_err(|e| format!("{}: {e}", self.mlrun.display()))?;
-        let text =
+        let [text, said] =
             [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let mut lines: Vec<String> =
-            text.iter().flat_map(|t| t.lines()).map(str::to_owned).collect();
-        lines.push(out.status.to_string());
-        Ok(lines)
+        Ok((text, format!("{said}{}", out.status)))
     }
 
-    /// Programs that a script makes, in a folder, from number `from` on.
-    fn write(&self, script: &str, args: &[&str], from: u64) -> Result<Written, String> {
+    /// Programs that a script makes, in a folder, from number `first` on.
+    fn write(&self, script: &str, args: &[&str], first: u64) -> Result<Written, String> {
         let folder = TempDir::new().map_err(|e| e.to_string())?;
-        let programs = self.output(&[], script, args)?;
-        let text = |line: &String| serde_json::from_str(line).map_err(|e| format!("{e}: {line}"));
-        let [programs @ .., last, _] = &programs[..] else { return Err("no programs".into()) };
-        for (seed, line) in (from..).zip(programs) {
+        let (programs, said) = self.output(&[], script, args)?;
+        let programs: Vec<&str> = programs.lines().collect();
+        let text = |line: &str| serde_json::from_str(line).map_err(|e| format!("{e}: {line}"));
+        let [programs @ .., last] = &programs[..] else {
+            return Err(format!("no programs: {said}"));
+        };
+        for (seed, line) in (first..).zip(programs) {
             let program: String = text(line)?;
             let path = folder.path().join(format!("p{seed}.js"));
             std::fs::write(path, program).map_err(|e| e.to_string())?;
         }
+        let prelude = "prelude.js";
+        std::fs::copy(self.scripts.join(prelude), folder.path().join(prelude))
+            .map_err(|e| format!("{prelude}: {e}"))?;
         let rules = serde_json::from_str(last).map_err(|e| format!("{e}: {last}"))?;
-        Ok(Written { folder, count: programs.len() as u64, rules })
+        Ok(Written { folder, first, count: programs.len() as u64, rules })
+    }
+
+    /// What each of some programs prints, by its number. One that ends its process has how as its last lines.
+    fn outputs(
+        &self,
+        mode: &[&str],
+        written: &Written,
+        first: u64,
+        count: u64,
+    ) -> Result<BTreeMap<u64, String>, String> {
+        let folder = written.folder.path().to_string_lossy();
+        let (mut all, mut at) = (BTreeMap::new(), first);
+        while at < first + count {
+            let (from, n) = (at.to_string(), (first + count - at).to_string());
+            let mut args = vec![&*folder, &from, &n];
+            args.extend(self.extra);
+            let (text, said) = self.output(mode, "drive.js", &args)?;
+            let ran = by_program(&text);
+            let Some((&last, _)) = ran.last_key_value() else {
+                return Err(format!("{mode:?}: no program ran: {said}"));
+            };
+            all.extend(ran);
+            at = last + 1;
+            if at < first + count || said != "exit status: 0" {
+                all.entry(last).and_modify(|text| *text += &said);
+            }
+        }
+        Ok(all)
     }
 
     /// Runs programs in every mode; the number of lines that they print.
-    fn compare(
-        &self,
-        written: &Written,
-        from: u64,
-        problems: &mut Vec<String>,
-    ) -> Result<usize, String> {
-        let folder = written.folder.path().to_string_lossy();
-        let (first, count) = (from.to_string(), written.count.to_string());
-        let args = [&*folder, &first, &count];
-        let expected = self.output(MODES[0], "drive.js", &args)?;
-        let ran = expected.iter().filter(|l| l.starts_with("program ")).count() as u64;
-        if ran != written.count {
-            return Err(format!("{ran} of {count} programs ran: {}", expected.join("\n")));
-        }
+    fn compare(&self, written: &Written, problems: &mut Vec<String>) -> Result<usize, String> {
+        let Written { first, count, .. } = *written;
+        let expected = self.outputs(MODES[0], written, first, count)?;
         for mode in &MODES[1..] {
-            let got = self.output(mode, "drive.js", &args)?;
-            problems.extend(difference(&expected, &got).map(|d| format!("{mode:?}: {d}")));
+            let got = self.outputs(mode, written, first, count)?;
+            for (seed, expected) in &expected {
+                let got = got.get(seed).map_or("", |text| text);
+                let Some(found) = difference(expected, got) else { continue };
+                let alone = self.outputs(MODES[0], written, *seed, 1)?
+                    != self.outputs(mode, written, *seed, 1)?;
+                let where_ = if alone { "alone too" } else { "not alone" };
+                problems.push(format!("{mode:?}: program {seed}, {where_}, {found}"));
+            }
         }
-        Ok(expected.len())
-    }
-
-    /// Runs random programs; the number of lines that they print.
-    fn batch(
-        &self,
-        from: u64,
-        n: u64,
-        rules: &mut BTreeMap<String, u64>,
-        problems: &mut Vec<String>,
-    ) -> Result<usize, String> {
-        let written = self.write("write.js", &[&from.to_string(), &n.to_string()], from)?;
-        for (rule, times) in &written.rules {
-            *rules.entry(rule.clone()).or_default() += times;
-        }
-        self.compare(&written, from, problems)
+        Ok(expected.values().map(|text| text.lines().count()).sum())
     }
 }
 
 /// Programs in a folder, and how often each rule was exercised.
 struct Written {
     folder: TempDir,
+    first: u64,
     count: u64,
     rules: BTreeMap<String, u64>,
 }
 
-/// The first line that differs, with the program that it is of.
-fn difference(expected: &[String], got: &[String]) -> Option<String> {
-    let line = |lines: &[String], i: usize| lines.get(i).cloned().unwrap_or_default();
-    let mut program = String::new();
-    for i in 0..expected.len().max(got.len()) {
-        let (before, after) = (line(expected, i), line(got, i));
-        if before.starts_with("program ") {
-            program.clone_from(&before);
+/// What follows each line `program N`.
+fn by_program(text: &str) -> BTreeMap<u64, String> {
+    let mut all = BTreeMap::<u64, String>::new();
+    let mut current = None;
+    for line in text.lines() {
+        if let Some(number) = line.strip_prefix("program ").and_then(|n| n.parse().ok()) {
+            current = Some(number);
+            all.entry(number).or_default();
+        } else if let Some(text) = current.and_then(|number| all.get_mut(&number)) {
+            text.push_str(line);
+            text.push('\n');
         }
-        if before != after {
-            return Some(format!("{program}, line {}: {before} became {after}", i + 1));
+    }
+    all
+}
+
+/// The first line that differs.
+fn difference(expected: &str, got: &str) -> Option<String> {
+    let (mut before, mut after) = (expected.lines(), got.lines());
+    for number in 1.. {
+        match (before.next(), after.next()) {
+            (None, None) => break,
+            (a, b) if a != b => {
+                let [a, b] = [a, b].map(|line| line.unwrap_or("nothing"));
+                return Some(format!("line {number}: {a} became {b}"));
+            }
+            _ => {}
         }
     }
     None
 }
 
 fn differences_are_found() -> Result<(), String> {
-    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-    let expected = lines("program 1\na\nprogram 2\nb");
+    let expected = by_program("program 1\na\nprogram 2\nb\nc\n");
+    if expected != BTreeMap::from([(1, "a\n".to_owned()), (2, "b\nc\n".to_owned())]) {
+        return Err(format!("got {expected:?}"));
+    }
     let cases = [
-        (lines("program 1\na\nprogram 2\nb"), None),
-        (lines("program 1\na\nprogram 2\nc"), Some("program 2, line 4: b became c")),
-        (lines("program 1\na\nprogram 2"), Some("program 2, line 4: b became ")),
-        (lines("program 1\n"), Some("program 1, line 2: a became ")),
+        ("program 1\na\nprogram 2\nb\nc", None),
+        ("program 1\na\nprogram 2\nb\nd", Some("line 2: c became d")),
+        ("program 1\na\nprogram 2\nb", Some("line 2: c became nothing")),
+        ("program 2\nb\nc\nexit", Some("line 3: nothing became exit")),
     ];
     for (got, wanted) in cases {
-        let found = difference(&expected, &got);
+        let found = difference(&expected[&2], &by_program(got)[&2]);
         if found.as_deref() != wanted {
             return Err(format!("got {found:?}, expected {wanted:?}"));
         }

@@ -1,9 +1,15 @@
 // Random programs for the ownership pass. Each prints values through `print`; plain and compiled
 // runs must print the same.
 //
-// Invariant: a seed gives one program, on every engine. Deliberately not here: running them.
+// Invariant: a seed gives one program, on every engine. Deliberately not here: running them, and parts
+// of programs by topic, which stand beside this file.
 
-import { getters, takers } from "./getters.js";
+import { getters } from "./getters.js";
+import { loops, members } from "./members.js";
+import { natives } from "./natives.js";
+import { rule } from "./rules.js";
+import { generators, promises } from "./steps.js";
+import { training } from "./training.js";
 
 function rng(seed) {
   let s = seed * 2654435761 % 4294967296 || 1;
@@ -13,31 +19,19 @@ function rng(seed) {
   };
 }
 
-const RULES = [
-  "closure kept", "closure in a loop", "label", "loop variable", "loop over elements", "switch", "try and catch",
-  "class", "class closure", "private field", "derived class", "foreign new", "static field", "private method", "accessor of a literal",
-  "super call", "default", "arguments", "spread argument", "rest parameter", "destructured parameter", "destructuring", "nested pattern",
-  "pattern into members", "rest of a pattern", "swap", "bound function", "call and apply", "native callback", "species", "indirect eval", "direct eval", "map and set",
-  "result seen", "filled array", "array method", "sorted array", "replaced builtin", "json and object", "tagged template", "optional call",
-  "logical assignment", "generator", "yield*", "stepping by hand", "iterator of the program", "generator ended early", "finally that returns",
-  "finally around a jump", "shared promise", "promise in a constant", "async generator", "thenable", "rejected promise", "view", "in-place operation",
-  "in-place on a view", "donation", "donation with an alias", "array made by a callback", "array from a list", "map of numbers", "flat map", "fold with a start", "callback with this", "sort", "splice",
-  "values and entries", "getter", "getter in a pattern", "getter in a nested pattern", "getter in a parameter", "getter in a loop", "getter of other code in a pattern",
-  "iterator in a pattern", "proxy in a pattern", "class behind a pattern", "getter empties its place", "iterator by hand", "list in a field", "filled by a callee", "converted", "property of a function", "recursion", "thrown tensor", "frozen object", "proxy",
-  "spread into a literal", "list changed as a whole", "copy of a list", "conversion of an operand", "assigned properties", "deleted property", "optional chain",
-  "spread generator", "counted map", "counted set",
-];
+/** What programs call, `text` being that of prelude.js: inside of them, or imported. */
+const helpersInside = (text) => text.replace(/^(\/\/.*\n)+/, "").replaceAll("export ", "");
+const helpersOfFile = (text) => `import { ${[...text.matchAll(/^export (?:const|class) (\w+)/gm)].map((m) => m[1]).join(", ")} } from "./prelude.js";`;
+const LIBRARY = "autograd, checkpoint, full, grad, keep, nn, noGrad, optim, tidy, valueAndGrad";
 
-/** How often each rule was exercised. */
-export const rules = Object.fromEntries(RULES.map((name) => [name, 0]));
-function rule(name) {
-  if (!(name in rules)) throw new Error(`${name} is not in the list of rules`);
-  rules[name]++;
-}
+/** What a function of the program starts with. */
+const OUTSIDE = { loops: 0, labels: [], inFunction: false, inTry: 0, guarded: undefined, finalizer: undefined, inAsync: false, inGenerator: false };
 
 class Generator {
-  constructor(seed) {
+  constructor(seed, prelude, library) {
     this.random = rng(seed);
+    this.prelude = prelude;
+    this.library = library;
     // Every other program's tensors are too large for the short way, so that operations write into
     // the memory of operands that end.
     this.size = seed % 2 === 0 ? 2 : 1100;
@@ -45,12 +39,18 @@ class Generator {
     this.depth = 0;
     // Variables in scope: { name, kind: "t" tensor | "n" number | "f" function | "a" array | "o" object, assignable }
     this.scope = [];
-    this.loops = 0;
-    this.labels = [];
-    this.inFunction = false;
-    this.inAsync = false;
-    this.inGenerator = false;
-    this.inTry = 0;
+    Object.assign(this, OUTSIDE, { inAsync: true });
+  }
+
+  /** What `write` gives where statements stand elsewhere: in a function, a loop, a try. */
+  inside(state, write) {
+    const before = Object.fromEntries(Object.keys(OUTSIDE).map((key) => [key, this[key]]));
+    const scope = this.scope.length;
+    Object.assign(this, state);
+    const text = write();
+    Object.assign(this, before);
+    this.scope.length = scope;
+    return text;
   }
 
   int(n) { return Math.floor(this.random() * n); }
@@ -171,19 +171,20 @@ class Generator {
     }
     if (d > 0) {
       options.push(
-        () => this.classUse(indent), () => this.classUse(indent), () => this.defaults(indent),
-        () => this.natives(indent), () => this.natives(indent), () => this.delegated(d, indent),
+        () => this.classUse(indent), () => this.classUse(indent), () => this.defaults(indent), () => pad(members(this)), () => pad(members(this)),
+        () => this.natives(indent), () => this.natives(indent), () => pad(natives(this)), () => pad(natives(this)), () => this.delegated(d, indent), () => pad(generators(this)),
+        () => (this.library ? pad(training(this)) : this.views(indent)), () => this.labelled(d, indent), () => this.otherLoop(d, indent),
         () => this.builtins(indent), () => this.builtins(indent), () => this.builtins(indent),
         () => this.finallyUse(indent),
-        () => this.pattern(indent), () => this.pattern(indent), () => getters(this, rule, indent), () => getters(this, rule, indent), () => this.views(indent), () => this.views(indent),
+        () => this.pattern(indent), () => this.pattern(indent), () => getters(this, rule, indent), () => this.views(indent), () => this.views(indent),
         () => this.donate(indent), () => this.arrays(indent), () => this.arrays(indent), () => this.odds(indent), () => this.odds(indent),
       );
     }
-    if (this.loops > 0) options.push(() => pad(`if (${this.n(1)} % 3 === 0) ${this.pick(["break", "continue"])};`));
-    if (this.labels.length && this.loops > 0) options.push(() => pad(`if (${this.n(1)} % 3 === 1) ${this.pick(["break", "continue"])} ${this.pick(this.labels)};`));
+    if (this.loops > 0) options.push(() => this.jump(indent, this.pick(["break", "continue"])));
+    if (this.labels.length) options.push(() => this.jumpTo(indent), () => this.jumpTo(indent));
     if (this.inFunction && this.chance(0.4)) options.push(() => pad(`if (${this.n(1)} % 4 === 0) return ${this.t(2)};`));
     if (this.inTry > 0) options.push(() => pad(`if (${this.n(1)} % 3 === 0) throw new Error("e${this.int(9)}");`));
-    if (this.inAsync) options.push(() => pad("await null;"), () => pad(`print(await id(${this.t(1)}));`));
+    if (this.inAsync) options.push(() => pad("await null;"), () => pad(`print(await id(${this.t(1)}));`), () => pad(promises(this)));
     if (this.inGenerator) options.push(() => pad(`yield ${this.t(2)};`));
     return this.pick(options)();
   }
@@ -237,33 +238,62 @@ class Generator {
     return indent + this.pick(options)();
   }
 
+  /** Where a `try` with a `finally`, or such a `finally`, begins: what is outside of it. */
+  border() {
+    return { loops: this.loops, labels: this.labels.length };
+  }
+
+  /** A jump that happens every third time, to a label or out of the innermost loop. */
+  jump(indent, text, label = -1) {
+    const leaves = (border) => border && (label < 0 ? this.loops <= border.loops : label < border.labels);
+    if (leaves(this.guarded)) rule("jump through a finally");
+    if (leaves(this.finalizer)) rule("jump out of a finally");
+    return `${indent}if (${this.n(1)} % 3 === 0) ${text};`;
+  }
+
+  jumpTo(indent) {
+    const i = this.int(this.labels.length);
+    const { name, isLoop } = this.labels[i];
+    return this.jump(indent, `${isLoop ? this.pick(["break", "continue"]) : "break"} ${name}`, i);
+  }
+
+  /** The text of a loop's body. */
+  loopBody(d, indent, label, names) {
+    const labels = label ? [...this.labels, { name: label, isLoop: true }] : this.labels;
+    return this.inside({ loops: this.loops + 1, labels }, () => {
+      this.scope.push(...names);
+      return this.block(d, indent);
+    });
+  }
+
   loop(d, indent) {
-    const i = this.fresh("i");
+    const [i, outerT] = [this.fresh("i"), this.fresh("t")];
     const label = this.chance(0.2) ? (rule("label"), this.fresh("L")) : null;
-    const save = this.scope.length;
-    this.loops++;
-    if (label) this.labels.push(label);
-    const outerT = this.fresh("t");
     const kind = this.int(4);
-    let head;
-    let tail = "";
+    const number = { name: i, kind: "n" };
+    let head, names = [number];
     if (kind === 0 && this.chance(0.7)) {
       rule("loop variable");
       head = `for (let ${i} = 0, ${outerT} = ${this.t(1)}; ${i} < ${1 + this.int(3)}; ${i}++, ${outerT} = ${outerT}.add(1))`;
-      this.scope.push({ name: outerT, kind: "t", assignable: true });
+      names.push({ name: outerT, kind: "t", assignable: true });
     } else if (kind === 1) {
       head = `for (let ${i} = 0; ${i} < ${1 + this.int(3)}; ${i}++)`;
     } else if (kind === 2) {
       head = `for (const ${i} in { a: 1, b: 2 })`;
+      names = [];
     } else {
       head = `for (const ${i} of [1, 2, 3])`;
     }
-    if (kind !== 2) this.scope.push({ name: i, kind: "n" });
-    const body = this.block(d, indent);
-    this.scope.length = save;
-    this.loops--;
-    if (label) this.labels.pop();
-    return `${indent}${label ? `${label}: ` : ""}${head} ${body}${tail}`;
+    return `${indent}${label ? `${label}: ` : ""}${head} ${this.loopBody(d, indent, label, names)}`;
+  }
+
+  /** `while`, `do`, and `for` over what else there is; what stands around the loop is in its block. */
+  otherLoop(d, indent) {
+    const label = this.chance(0.3) ? (rule("labelled loop"), this.fresh("L")) : null;
+    const lines = loops(this, indent, (names) => this.loopBody(d, indent, label, names));
+    const at = lines.findIndex((line) => /^(while|do|for) /.test(line));
+    if (label) lines[at] = `${label}: ${lines[at]}`;
+    return `${indent}{ ${lines.join(`\n${indent}`)} }`;
   }
 
   forOf(d, indent) {
@@ -271,59 +301,56 @@ class Generator {
     const name = this.fresh("t");
     const a = this.vars("a");
     const source = a.length && this.chance(0.7) ? `${this.pick(a).name}.slice()` : `[${this.t(2)}, ${this.t(2)}]`;
-    const save = this.scope.length;
-    this.loops++;
-    this.scope.push({ name, kind: "t", assignable: true });
-    const body = this.block(d, indent);
-    this.scope.length = save;
-    this.loops--;
-    return `${indent}for (let ${name} of ${source}) ${body}`;
+    return `${indent}for (let ${name} of ${source}) ${this.loopBody(d, indent, null, [{ name, kind: "t", assignable: true }])}`;
   }
 
-  tryStatement(d, indent) {
+  /** A statement that is no loop, left by its label. */
+  labelled(d, indent) {
+    const name = this.fresh("L");
+    const labels = [...this.labels, { name, isLoop: false }];
+    const text = this.inside({ labels }, () => this.pick([
+      () => (rule("labelled block"), this.block(d, indent)),
+      () => (rule("labelled try"), this.tryStatement(d, "", indent)),
+      () => (rule("labelled try"), this.tryStatement(d, "", indent, 2)),
+      () => (rule("labelled if"), `if (${this.n(1)} % 2) ${this.block(d, indent)} else ${this.block(d, indent)}`),
+      () => (rule("labelled switch"), this.switchStatement(d, "", indent, name)),
+    ])());
+    return `${indent}${name}: ${text}`;
+  }
+
+  tryStatement(d, before, indent = before, kind = this.int(3)) {
     rule("try and catch");
-    this.inTry++;
-    const body = this.block(d, indent);
-    this.inTry--;
-    const kind = this.int(3);
-    const handler = kind !== 1 ? ` catch (e) { print(e.message); }` : ` catch { ${this.statement(0, "").trim()} }`;
-    const finalizer = kind === 2 ? ` finally ${this.block(d - 1, indent)}` : "";
-    return `${indent}try ${body}${handler}${finalizer}`;
+    const guarded = kind === 2 ? this.border() : this.guarded;
+    const body = this.inside({ inTry: this.inTry + 1, guarded }, () => this.block(d, indent));
+    const passes = kind === 2 && this.inTry > 0 && this.chance(0.5);
+    const handler = passes ? "" : kind !== 1 ? ` catch (e) { print(e.message); }` : ` catch { ${this.inside({}, () => this.statement(0, "").trim())} }`;
+    const finalizer = kind === 2 ? ` finally ${this.inside({ finalizer: this.border() }, () => this.block(d - 1, indent))}` : "";
+    return `${before}try ${body}${handler}${finalizer}`;
   }
 
-  switchStatement(d, indent) {
+  switchStatement(d, before, indent = before, label = "") {
     rule("switch");
-    const save = this.scope.length;
     const cases = [0, 1, 2].map((i) => {
-      const s = this.statement(0, "").trim();
-      this.scope.length = save;
-      return `${indent}  case ${i}: { ${s} }${this.chance(0.5) ? " break;" : ""}`;
+      const body = this.inside({}, () => this.statement(label && this.chance(0.5) ? d - 1 : 0, "").trim());
+      return `${indent}  case ${i}: { ${body} }${this.chance(0.5) ? ` break${label && this.chance(0.5) ? ` ${label}` : ""};` : ""}`;
     });
-    return `${indent}switch (${this.n(1)} % 4) {\n${cases.join("\n")}\n${indent}  default: print("d");\n${indent}}`;
+    return `${before}switch (${this.n(1)} % 4) {\n${cases.join("\n")}\n${indent}  default: print("d");\n${indent}}`;
   }
 
   func(d, indent) {
     const name = this.fresh("f");
     const params = Array.from({ length: this.int(3) }, () => this.fresh("p"));
-    const save = this.scope.length;
-    const state = [this.loops, this.labels, this.inFunction, this.inTry, this.inAsync, this.inGenerator];
-    [this.loops, this.labels, this.inFunction, this.inTry, this.inAsync, this.inGenerator] = [0, [], true, 0, false, false];
-    for (const p of params) this.scope.push({ name: p, kind: "t", assignable: true });
-    let text;
-    const kind = this.int(5);
-    if (kind === 0) text = `${indent}const ${name} = (${params.join(", ")}) => ${this.t(2)};`;
-    else {
-      const body = this.block(d, indent);
-      const end = `return ${this.t(2)};`;
-      const full = body.replace(/\n(\s*)\}$/, (m, p) => `\n${p}  ${end}\n${p}}`);
-      if (kind === 1) text = `${indent}function ${name}(${params.join(", ")}) ${full}`;
-      else if (kind === 2) text = `${indent}const ${name} = function (${params.join(", ")}) ${full};`;
-      else text = `${indent}const ${name} = (${params.join(", ")}) => ${full};`;
-    }
-    this.scope.length = save;
-    [this.loops, this.labels, this.inFunction, this.inTry, this.inAsync, this.inGenerator] = state;
+    const text = this.inside({ ...OUTSIDE, inFunction: true }, () => {
+      for (const p of params) this.scope.push({ name: p, kind: "t", assignable: true });
+      const kind = this.int(5);
+      if (kind === 0) return `${indent}const ${name} = (${params.join(", ")}) => ${this.t(2)};`;
+      const full = this.block(d, indent).replace(/\n(\s*)\}$/, (m, p) => `\n${p}  return ${this.t(2)};\n${p}}`);
+      if (kind === 1) return `${indent}function ${name}(${params.join(", ")}) ${full}`;
+      if (kind === 2) return `${indent}const ${name} = function (${params.join(", ")}) ${full};`;
+      return `${indent}const ${name} = (${params.join(", ")}) => ${full};`;
+    });
     this.scope.push({ name, kind: "f", result: "t", params });
-    return `${text}`;
+    return text;
   }
 
   /** An expression in a function of its own, which sees `names` too. */
@@ -538,13 +565,10 @@ class Generator {
     rule("generator");
     const name = this.fresh("g");
     const p = this.fresh("p");
-    const save = this.scope.length;
-    const state = [this.loops, this.labels, this.inFunction, this.inTry, this.inAsync, this.inGenerator];
-    [this.loops, this.labels, this.inFunction, this.inTry, this.inAsync, this.inGenerator] = [0, [], false, 0, false, true];
-    this.scope.push({ name: p, kind: "t", assignable: true });
-    const body = this.block(d, indent);
-    this.scope.length = save;
-    [this.loops, this.labels, this.inFunction, this.inTry, this.inAsync, this.inGenerator] = state;
+    const body = this.inside({ ...OUTSIDE, inGenerator: true }, () => {
+      this.scope.push({ name: p, kind: "t", assignable: true });
+      return this.block(d, indent);
+    });
     const v = this.fresh("t");
     return `${indent}function* ${name}(${p}) ${body}\n${indent}for (const ${v} of ${name}(${this.t(1)})) { print(${v}); ${this.chance(0.3) ? "break; " : ""}}`;
   }
@@ -552,12 +576,10 @@ class Generator {
   asyncTask(indent) {
     const name = this.fresh("async");
     const p = this.fresh("p");
-    const save = this.scope.length;
-    [this.inFunction, this.inAsync] = [true, true];
-    this.scope.push({ name: p, kind: "t", assignable: true });
-    const body = this.block(2, indent).replace(/\n\}$/, `\n  return ${this.t(2)};\n}`);
-    this.scope.length = save;
-    [this.inFunction, this.inAsync] = [false, false];
+    const body = this.inside({ ...OUTSIDE, inFunction: true, inAsync: true }, () => {
+      this.scope.push({ name: p, kind: "t", assignable: true });
+      return this.block(2, indent).replace(/\n\}$/, `\n  return ${this.t(2)};\n}`);
+    });
     rule("shared promise");
     rule("promise in a constant");
     rule("async generator");
@@ -583,23 +605,14 @@ for await (const v of ${ag}(${this.t(1)})) { const w = v.add(1); ${this.pick(["p
     for (let i = 0; i < 3; i++) out.push(this.statement(2, ""));
     for (const v of this.scope) if (v.kind === "t") out.push(`print(${v.name});`);
     const evals = this.chance(0.02) ? (rule("direct eval"), `print(eval("id(kept0)"));\n`) : "";
-    return `import { full } from "mlrun";
+    const inside = this.chance(0.3);
+    rule(inside ? "helpers inside" : "helpers of a file");
+    return `import { ${this.library ? LIBRARY : "full"} } from "mlrun";
+${inside ? helpersInside(this.prelude) : helpersOfFile(this.prelude)}
 const { print } = globalThis.harness;
 const kept = [], later = [];
-const id = (x) => x;
-const builtinId = new Function("x", "return x");
-const remember = new Function("x", "(this.held ??= []).push(x); return x;").bind({});
-const keepArray = new Function("a", "(globalThis.harness.arrays ??= []).push(a);");
-class Box { constructor(p) { this.p = p; this.q = p; } get() { return this.p; } set(v) { this.p = v; } }
 const kept0 = full([${this.size}], 3);
 let lastMade;
-const seen = [];
-const seeLater = (o) => { seenBy(o); };
-const seenBy = new Function("o", "(globalThis.harness.seen ??= []).push(o.p);");
-const seeResult = new Function("f", "const o = f(); (globalThis.harness.seen ??= []).push(o.p, o.q.p);");
-const foreignNew = new Function("C", "t", "const o = new C(t); (globalThis.harness.seen ??= []).push(o.p); return o;");
-${takers}
-class Odd extends Array { static get [Symbol.species]() { return Array; } }
 let budget = 400;
 ${evals}${out.join("\n")}
 for (const k of kept) print(typeof k.add === "function" ? k : [k.p, k.q].map((v) => (v ? print(v) : 0)).length);
@@ -611,5 +624,6 @@ for (const a of globalThis.harness.arrays ?? []) for (const v of a) if (v) print
   }
 }
 
-/** The program of a seed. */
-export const program = (seed) => new Generator(seed).program();
+/** The program of a seed; `prelude`: the text of prelude.js. `library`: with all of mlrun and the language, else with
+ * what the stand-in of the compiler's own tests has. */
+export const program = (seed, prelude, library = true) => new Generator(seed, prelude, library).program();

@@ -29,21 +29,3 @@ export function getters(g, rule, indent) {
   ])();
   return `${indent}try { ${holder} ${body} } catch (e) { print(e.message); } finally { takers.length = 0; }`;
 }
-
-/** What these programs need. */
-export const takers = `const takers = [];
-let taking = false;
-const take = () => {
-  if (taking) return;
-  taking = true;
-  try { for (const f of takers) f(); } finally { taking = false; }
-};
-class Taker {
-  constructor(p, q) { this.p = p; this.q = q; this.o = { p: q.add(1), q: p }; }
-  get g() { take(); this.p = this.q.neg(); return this.q; }
-  get h() { const old = this.p; this.o = { p: this.p, q: this.q.neg() }; take(); this.q = old.add(1); return old; }
-  get sum() { take(); return this.p.add(this.q); }
-  valueOf() { take(); return this.p.add(this.q).index(0).item(); }
-  *[Symbol.iterator]() { take(); yield this.p; take(); yield this.q; }
-}
-const foreignTaker = new Function("take", "return (p, q) => ({ p, q, o: { p, q }, get g() { take(); this.p = q; return this.q; }, get h() { const old = this.p; take(); this.q = old; return old; } })")(take);`;
