@@ -67,6 +67,14 @@ pub unsafe fn run(
     }
     // Elements of one dtype move as they are; a half is moved as an integer of its size.
     let (to, from) = if to == from { (as_bits(to), as_bits(from)) } else { (to, from) };
+    if to == from && packed(so, to) {
+        // SAFETY: passed on to the caller.
+        return unsafe { convert::gather(dst, src, si, from, n) };
+    }
+    if to == from && packed(si, from) {
+        // SAFETY: as above.
+        return unsafe { convert::scatter(dst, so, to, src, n) };
+    }
     let wide = |d: DType| if matches!(d, DType::F16 | DType::BF16) { DType::F32 } else { d };
     let mut gathered = std::mem::MaybeUninit::<[u64; 256]>::uninit();
     let mut converted = std::mem::MaybeUninit::<[u64; 256]>::uninit();

@@ -4,6 +4,7 @@
 
 use crate::copy;
 use crate::elementwise::Operand;
+use crate::isa::{Isa, Kernel, dispatch};
 use crate::lanes::{Bool, F64, Int, Lane};
 use crate::ptr::SyncPtr;
 use crate::strided::Walk;
@@ -11,6 +12,7 @@ use crate::threads::Threads;
 use half::{bf16, f16};
 use mlrun_tensor_core::DType;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const GRAIN: usize = 1 << 14;
 
@@ -28,24 +30,71 @@ pub struct OutOfRange {
 /// # Safety
 /// `index` covers `shape`.
 pub unsafe fn check(
+    threads: &Threads,
     shape: &[usize],
     index: Operand,
     extent: usize,
     wrap: bool,
 ) -> Result<(), OutOfRange> {
     let walk = Walk::new(shape, [index.strides]);
+    let most = extent.min(i64::MAX as usize);
+    let least = if wrap { -(most as i64) } else { 0 };
+    let (positions, step) = (SyncPtr(index.ptr.cast::<i64>()), walk.inner_strides[0]);
+    // How many values are allowed: from the least one on they are below it without a sign.
+    let allowed = if wrap { 2 * most as u64 } else { most as u64 };
+    let wrong = AtomicBool::new(false);
+    threads.split(walk.len(), 4 * GRAIN, |range| {
+        walk.runs(range, |at, n| {
+            let at = positions.get().wrapping_offset(at[0]).cast_const();
+            // The walk stays inside the shape, which the index covers.
+            if dispatch(AnyOutside { at, step, n, least, allowed }) {
+                wrong.store(true, Relaxed);
+            }
+        });
+    });
+    if !wrong.into_inner() {
+        return Ok(());
+    }
     let mut bad = None;
-    let least = if wrap { -(extent.min(i64::MAX as usize) as i64) } else { 0 };
     walk.runs(0..walk.len(), |at, n| {
         for k in 0..n as isize {
             // SAFETY: the walk stays inside the shape.
-            let i = unsafe { *index.ptr.cast::<i64>().offset(at[0] + k * walk.inner_strides[0]) };
-            if i < least || (i >= 0 && i as u64 >= extent as u64) {
+            let i = unsafe { *positions.get().offset(at[0] + k * step) };
+            if i.wrapping_sub(least) as u64 >= allowed {
                 bad.get_or_insert(i);
             }
         }
     });
     bad.map_or(Ok(()), |index| Err(OutOfRange { index, least, extent }))
+}
+
+/// Whether one of `n` positions, which the index covers, does not lie between `least` and
+/// `least + allowed`.
+struct AnyOutside {
+    at: *const i64,
+    step: isize,
+    n: usize,
+    least: i64,
+    allowed: u64,
+}
+
+impl Kernel for AnyOutside {
+    type Output = bool;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> bool {
+        let AnyOutside { at, step, n, least, allowed } = self;
+        let outside = |i: i64| i.wrapping_sub(least) as u64 >= allowed;
+        let mut any = false;
+        // SAFETY: whoever made the job vouches for the positions.
+        unsafe {
+            if step == 1 {
+                (0..n).for_each(|k| any |= outside(*at.add(k)));
+            } else {
+                (0..n as isize).for_each(|k| any |= outside(*at.offset(k * step)));
+            }
+        }
+        any
+    }
 }
 
 /// Writes checked positions row-major, those from the end counted from the start.
@@ -106,6 +155,14 @@ pub unsafe fn index_select(
     let (po, ps, pi) = (SyncPtr(out.ptr), SyncPtr(src.ptr), SyncPtr(index.ptr.cast::<i64>()));
     let whole = walk.outer().is_empty() && walk.inner_strides == [1, 1];
     let bytes = walk.len() * out.dtype.size();
+    if walk.inner_strides != [1, 1] && shape.len() > 1 {
+        // Neighbours lie along the dimension, not in a row: one position after the other.
+        let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, shape.len());
+        strides[dim] = step;
+        let index = Operand { strides: &strides, ..index };
+        // SAFETY: passed on to the caller; the same positions for every row.
+        return unsafe { gather(threads, shape, dim, out, src, index) };
+    }
     threads.split(count, (GRAIN / walk.len().max(1)).max(1), |rows| {
         for r in rows {
             // SAFETY: `r` is below the index's length; positions were checked.
@@ -143,10 +200,21 @@ pub unsafe fn gather(
     let walk = Walk::new(shape, [out.strides, index.strides, &base]);
     let s = walk.inner_strides;
     let (po, ps, pi) = (SyncPtr(out.ptr), SyncPtr(src.ptr), SyncPtr(index.ptr.cast::<i64>()));
+    let line = s == [1, 1, 0] && step == 1;
     threads.split(walk.len(), GRAIN, |range| {
         walk.runs(range, |at, n| {
             macro_rules! width {
-                ($t:ty) => {
+                ($t:ty) => {{
+                    if line {
+                        // SAFETY: as below.
+                        unsafe {
+                            let index = pi.get().offset(at[1]);
+                            let src = ps.get().cast::<$t>().offset(at[2]);
+                            let out = po.get().cast::<$t>().offset(at[0]);
+                            (0..n).for_each(|k| *out.add(k) = *src.offset(*index.add(k) as isize));
+                        }
+                        return;
+                    }
                     for k in 0..n as isize {
                         // SAFETY: the walk stays inside the shape; positions were checked.
                         unsafe {
@@ -155,7 +223,7 @@ pub unsafe fn gather(
                             *po.get().cast::<$t>().offset(at[0] + k * s[0]) = v;
                         }
                     }
-                };
+                }};
             }
             match out.dtype.size() {
                 1 => width!(u8),

@@ -84,7 +84,7 @@ impl Backend for CpuBackend {
                 Op::Sort | Op::Topk => order::sort(t, call, op),
                 Op::NonzeroRows => order::nonzero_rows(call),
                 Op::Search => order::search(call),
-                Op::WrapIndex => order::wrap_index(call),
+                Op::WrapIndex => order::wrap_index(t, call),
                 Op::Softmax | Op::LogSoftmax => other::softmax(t, call, op),
                 Op::AdamStep => other::adam(t, call),
                 Op::SoftmaxBackward

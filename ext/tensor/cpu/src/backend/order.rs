@@ -70,7 +70,7 @@ pub fn search(call: &Call) -> Result<()> {
     Ok(())
 }
 
-pub fn wrap_index(call: &Call) -> Result<()> {
+pub fn wrap_index(threads: &Threads, call: &Call) -> Result<()> {
     let (index, out) = (view(call, 0)?, packed(call, 0)?);
     let extent = usize::try_from(call.attrs.int(0)?)
         .map_err(|_| Error::argument("the extent is negative"))?;
@@ -80,7 +80,7 @@ pub fn wrap_index(call: &Call) -> Result<()> {
     let shape = &index.layout.shape;
     // SAFETY: the view covers its shape; the output is contiguous and has as many elements.
     unsafe {
-        crate::index::check(shape, operand(index), extent, true)?;
+        crate::index::check(threads, shape, operand(index), extent, true)?;
         crate::index::wrap(shape, out.ptr().cast(), operand(index), extent);
     }
     Ok(())

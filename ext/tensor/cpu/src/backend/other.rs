@@ -255,7 +255,7 @@ pub fn positions(threads: &Threads, call: &Call, op: Op) -> Result<()> {
     // SAFETY: the engine checked the shapes against each other, so views cover what is read;
     // positions are checked first; outputs are fresh, or the input itself.
     unsafe {
-        crate::index::check(ishape, ioperand, extent, false)?;
+        crate::index::check(threads, ishape, ioperand, extent, false)?;
         match op {
             Op::IndexSelect => {
                 let shape = &out.layout.shape;

@@ -297,11 +297,24 @@ pub unsafe fn select(
                         let mask = pm.get().offset(at[1]);
                         let a = pa.get().cast::<$t>().offset(at[2]);
                         let b = pb.get().cast::<$t>().offset(at[3]);
+                        // One number for all is read once.
+                        macro_rules! pick {
+                            (|$i:ident| $x:expr, $y:expr) => {
+                                for $i in 0..n {
+                                    let (x, y) = ($x, $y);
+                                    *out.add($i) = if *mask.add($i) != 0 { x } else { y };
+                                }
+                            };
+                        }
+                        let (first, second) = (*a, *b);
                         if steps == [1, 1, 1, 1] {
-                            for i in 0..n {
-                                let (x, y) = (*a.add(i), *b.add(i));
-                                *out.add(i) = if *mask.add(i) != 0 { x } else { y };
-                            }
+                            pick!(|i| *a.add(i), *b.add(i));
+                        } else if steps == [1, 1, 0, 1] {
+                            pick!(|i| first, *b.add(i));
+                        } else if steps == [1, 1, 1, 0] {
+                            pick!(|i| *a.add(i), second);
+                        } else if steps == [1, 1, 0, 0] {
+                            pick!(|i| first, second);
                         } else {
                             for i in 0..n as isize {
                                 let (x, y) = (*a.offset(i * steps[2]), *b.offset(i * steps[3]));

@@ -1,15 +1,16 @@
 //! Reductions that combine elements by an associative operation.
 
 use super::Split;
-use super::kernels::{BLOCK, columns, row, short_rows};
+use super::kernels::{BLOCK, columns, row, rows};
 use crate::convert;
 use crate::copy;
 use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
-use crate::simd::Action;
+use crate::simd::{Action, Element};
 use crate::strided::Walk;
 use crate::threads::Threads;
 use mlrun_tensor_core::DType;
+use std::mem::MaybeUninit;
 
 /// Reduced elements of one output that form one task.
 const CHUNK: usize = 1 << 15;
@@ -18,19 +19,22 @@ const WIDTH: usize = 512;
 /// Rows that are folded in lanes before their total goes into the wide accumulator.
 const ROWS: usize = 256;
 
+/// Runs below this many elements are collected before they are folded.
+const SHORT: usize = 256;
+
 /// An associative operation on elements of one dtype.
 pub trait Fold: Copy + Send + Sync + 'static {
     /// An element as the loops read it; halves arrive as float32.
-    type In: Copy;
-    /// What is combined within a block.
+    type In: Element;
+    /// What is combined within a block; with an [`Fold::ACTION`] the type of an element.
     type Lane: Copy;
     /// What is combined across blocks.
     type Wide: Copy + Send;
     type Out: Copy;
     const IN: DType;
     const OUT: DType;
-    /// The action on float32 numbers that does the same, where there is one.
-    const FLOAT32: Option<Action> = None;
+    /// The action on elements that does the same, where there is one.
+    const ACTION: Option<Action> = None;
     const IDENTITY: Self::Lane;
     const NOTHING: Self::Wide;
     fn lane(x: Self::In) -> Self::Lane;
@@ -38,10 +42,6 @@ pub trait Fold: Copy + Send + Sync + 'static {
     fn widen(a: Self::Lane) -> Self::Wide;
     fn merge(a: Self::Wide, b: Self::Wide) -> Self::Wide;
     fn finish(a: Self::Wide) -> Self::Out;
-    /// The wide value of a total that [`Fold::FLOAT32`] gave.
-    fn from_f32(_: f32) -> Self::Wide {
-        Self::NOTHING
-    }
 }
 
 /// The input of a reduction.
@@ -91,24 +91,20 @@ pub unsafe fn fold<F: Fold>(
         return fold_columns::<F>(threads, split, src, &store);
     }
     let run = split.reduced.outer().is_empty() && split.reduced.inner_strides[1] == 1;
-    if let Some(action) = F::FLOAT32
-        && run
-        && (1..=BLOCK).contains(&length)
-        && (dtype, out_dtype) == (DType::F32, DType::F32)
-    {
+    let chunks = length.div_ceil(CHUNK).max(1);
+    if run && chunks == 1 && length > 0 && (dtype, out_dtype) == (F::IN, F::OUT) {
         threads.split(outputs, (CHUNK / length).max(1), |range| {
             let mut i = range.start;
             split.kept.runs(range, |at, n| {
-                let x = src.ptr.get().cast::<f32>().wrapping_offset(at[1]).cast_const();
-                let (step, out) = (split.kept.inner_strides[1], to.get().cast::<f32>());
+                let x = src.ptr.get().cast::<F::In>().wrapping_offset(at[1]).cast_const();
+                let (step, out) = (split.kept.inner_strides[1], to.get().cast::<F::Out>());
                 // SAFETY: the rows lie inside the input; `out` has room for each output.
-                unsafe { short_rows(action, x, step, length, n, out.add(i)) };
+                unsafe { rows::<F>(x, step, length, n, out.add(i)) };
                 i += n;
             });
         });
         return Ok(());
     }
-    let chunks = length.div_ceil(CHUNK).max(1);
     if chunks == 1 {
         threads.split(outputs, (CHUNK / length.max(1)).max(1), |range| {
             let mut i = range.start;
@@ -169,7 +165,7 @@ fn fold_part<F: Fold>(
     let mut filled = 0;
     let mut buffer = std::mem::MaybeUninit::<[u64; BLOCK]>::uninit();
     let place = buffer.as_mut_ptr().cast::<u8>();
-    let short = reduced.inner < BLOCK / 4;
+    let short = reduced.inner < SHORT;
     reduced.runs(range, |at, n| {
         let first = src.ptr.get().wrapping_offset((base + at[1]) * size).cast_const();
         let mut done = 0;
@@ -213,7 +209,7 @@ fn fold_columns<F: Fold>(
     threads: &Threads,
     split: &Split,
     src: Source,
-    store: &(dyn Fn(usize, F::Wide) + Sync),
+    store: &(impl Fn(usize, F::Wide) + Sync),
 ) -> Result<(), NoScratch> {
     let (outputs, length) = (split.kept.len(), split.reduced.len());
     let inner = split.kept.inner;
@@ -233,25 +229,20 @@ fn fold_columns<F: Fold>(
         let mut base = 0;
         split.kept.runs(first..first + 1, |at, _| base = at[1]);
         let rows = c * per_task..((c + 1) * per_task).min(length);
-        let mut wide = [F::NOTHING; WIDTH];
-        fold_rows::<F>(&split.reduced, src, base, rows, &mut wide[..width]);
-        for (j, w) in wide.iter().enumerate().take(width) {
+        let mut totals = Totals::<F>::new(width);
+        fold_rows(&split.reduced, src, base, rows, &mut totals);
+        totals.each(|j, w| {
             if chunks == 1 {
-                store(first + j, *w);
+                store(first + j, w);
             } else {
                 // SAFETY: the scratch has a place for each output and chunk.
-                unsafe { part.get().add(c * outputs + first + j).write(*w) };
+                unsafe { part.get().add(c * outputs + first + j).write(w) };
             }
-        }
+        });
     };
     let tasks = groups * blocks * chunks;
-    if outputs.saturating_mul(length) < 2 * CHUNK {
-        (0..tasks).for_each(job);
-    } else if tasks > 1 {
-        threads.split(tasks, 1, |range| range.for_each(job));
-    } else {
-        job(0);
-    }
+    let grain = (CHUNK / (length.min(per_task) * inner.min(WIDTH))).max(1);
+    threads.split(tasks, grain, |range| range.for_each(job));
     if chunks > 1 {
         for i in 0..outputs {
             let mut total = F::NOTHING;
@@ -265,39 +256,81 @@ fn fold_columns<F: Fold>(
     Ok(())
 }
 
-/// Folds some rows of `wide.len()` columns that begin at `base`.
+/// Running folds of up to WIDTH columns. Only what columns need is ever written: short ones would
+/// be done before all of it was.
+struct Totals<F: Fold> {
+    width: usize,
+    /// Rows that the lanes hold.
+    in_lanes: usize,
+    lanes: [MaybeUninit<F::Lane>; WIDTH],
+    /// Whether `wide` has values.
+    begun: bool,
+    wide: [MaybeUninit<F::Wide>; WIDTH],
+}
+
+impl<F: Fold> Totals<F> {
+    #[inline]
+    fn new(width: usize) -> Self {
+        let mut lanes = [const { MaybeUninit::uninit() }; WIDTH];
+        lanes[..width].fill(MaybeUninit::new(F::IDENTITY));
+        let wide = [const { MaybeUninit::uninit() }; WIDTH];
+        Totals { width, in_lanes: 0, lanes, begun: false, wide }
+    }
+
+    /// The fold of column `j`.
+    ///
+    /// # Safety
+    /// `j` is below the width: `new` wrote its lane, `flush` its wide value where these begun.
+    #[inline(always)]
+    unsafe fn value(&self, j: usize) -> F::Wide {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let w = F::widen(self.lanes[j].assume_init());
+            if self.begun { F::merge(self.wide[j].assume_init(), w) } else { w }
+        }
+    }
+
+    /// Moves the lanes into the wide values.
+    fn flush(&mut self) {
+        for j in 0..self.width {
+            // SAFETY: as in `value`.
+            let w = unsafe { self.value(j) };
+            self.wide[j] = MaybeUninit::new(w);
+        }
+        self.lanes[..self.width].fill(MaybeUninit::new(F::IDENTITY));
+        (self.in_lanes, self.begun) = (0, true);
+    }
+
+    /// Calls `f` with each column's number and fold.
+    #[inline]
+    fn each(&self, mut f: impl FnMut(usize, F::Wide)) {
+        // SAFETY: the numbers are below the width.
+        (0..self.width).for_each(|j| f(j, unsafe { self.value(j) }));
+    }
+}
+
+/// Folds some rows of columns that begin at `base`.
 fn fold_rows<F: Fold>(
     reduced: &Walk<2>,
     src: Source,
     base: isize,
     rows: std::ops::Range<usize>,
-    wide: &mut [F::Wide],
+    totals: &mut Totals<F>,
 ) {
     let step = reduced.inner_strides[1];
-    let mut acc = [F::IDENTITY; WIDTH];
-    let mut in_lanes = 0;
-    let width = wide.len();
-    let mut flush = |acc: &mut [F::Lane; WIDTH]| {
-        for (w, a) in wide.iter_mut().zip(acc.iter_mut()) {
-            *w = F::merge(*w, F::widen(*a));
-            *a = F::IDENTITY;
-        }
-    };
     reduced.runs(rows, |at, n| {
         let mut done = 0;
         while done < n {
-            let m = (ROWS - in_lanes).min(n - done);
+            if totals.in_lanes == ROWS {
+                totals.flush();
+            }
+            let m = (ROWS - totals.in_lanes).min(n - done);
             let offset = base + at[1] + done as isize * step;
             let x = src.ptr.get().cast::<F::In>().wrapping_offset(offset).cast_const();
-            // SAFETY: the walk stays inside the input; WIDTH lanes hold every column.
-            unsafe { columns::<F>(acc.as_mut_ptr(), x, step, m, width) };
-            in_lanes += m;
+            // SAFETY: the walk stays inside the input; there is a lane for every column.
+            unsafe { columns::<F>(totals.lanes.as_mut_ptr().cast(), x, step, m, totals.width) };
+            totals.in_lanes += m;
             done += m;
-            if in_lanes == ROWS {
-                flush(&mut acc);
-                in_lanes = 0;
-            }
         }
     });
-    flush(&mut acc);
 }

@@ -56,36 +56,58 @@ macro_rules! fold {
             fn finish(a: $wide) -> $out {
                 a as $out
             }
-            $(const FLOAT32: Option<Action> = Some(Action::$action);
-            #[inline(always)]
-            fn from_f32(v: f32) -> $wide {
-                v as $wide
-            })?
+            $(const ACTION: Option<Action> = Some(Action::$action);)?
         }
     };
 }
 
 fold!(Sum, f32, F32, f32, f64, f32, F32, 0.0, 0.0, |x| x, |a, b| a + b, |a, b| a + b, Add);
-fold!(Sum, f64, F64, f64, f64, f64, F64, 0.0, 0.0, |x| x, |a, b| a + b, |a, b| a + b);
-fold!(Sum, i64, I64, i64, i64, i64, I64, 0, 0, |x| x, |a, b| a.wrapping_add(b), |a, b| a
-    .wrapping_add(b));
+fold!(Sum, f64, F64, f64, f64, f64, F64, 0.0, 0.0, |x| x, |a, b| a + b, |a, b| a + b, Add);
+fold!(
+    Sum,
+    i64,
+    I64,
+    i64,
+    i64,
+    i64,
+    I64,
+    0,
+    0,
+    |x| x,
+    |a, b| a.wrapping_add(b),
+    |a, b| a.wrapping_add(b),
+    Add
+);
 fold!(Product, f32, F32, f32, f64, f32, F32, 1.0, 1.0, |x| x, |a, b| a * b, |a, b| a * b, Mul);
-fold!(Product, f64, F64, f64, f64, f64, F64, 1.0, 1.0, |x| x, |a, b| a * b, |a, b| a * b);
-fold!(Product, i64, I64, i64, i64, i64, I64, 1, 1, |x| x, |a, b| a.wrapping_mul(b), |a, b| a
-    .wrapping_mul(b));
+fold!(Product, f64, F64, f64, f64, f64, F64, 1.0, 1.0, |x| x, |a, b| a * b, |a, b| a * b, Mul);
+fold!(
+    Product,
+    i64,
+    I64,
+    i64,
+    i64,
+    i64,
+    I64,
+    1,
+    1,
+    |x| x,
+    |a, b| a.wrapping_mul(b),
+    |a, b| a.wrapping_mul(b),
+    Mul
+);
 
 macro_rules! extremes {
-    ($($t:ty, $d:ident, |$v:ident| $make:expr, $low:expr, $high:expr $(, $max:ident, $min:ident)?;)*) => {$(
+    ($($t:ty, $d:ident, |$v:ident| $make:expr, $low:expr, $high:expr;)*) => {$(
         fold!(Largest, $t, $d, $t, $t, $t, $d, $low, $low, |x| x,
             |a, b| { let f = |$v: $t| $make; f(a).max(f(b)).0 },
-            |a, b| { let f = |$v: $t| $make; f(a).max(f(b)).0 } $(, $max)?);
+            |a, b| { let f = |$v: $t| $make; f(a).max(f(b)).0 }, Max);
         fold!(Smallest, $t, $d, $t, $t, $t, $d, $high, $high, |x| x,
             |a, b| { let f = |$v: $t| $make; f(a).min(f(b)).0 },
-            |a, b| { let f = |$v: $t| $make; f(a).min(f(b)).0 } $(, $min)?);
+            |a, b| { let f = |$v: $t| $make; f(a).min(f(b)).0 }, Min);
     )*};
 }
 extremes! {
-    f32, F32, |v| F32::<Base>::new(v), f32::NEG_INFINITY, f32::INFINITY, Max, Min;
+    f32, F32, |v| F32::<Base>::new(v), f32::NEG_INFINITY, f32::INFINITY;
     f64, F64, |v| F64(v), f64::NEG_INFINITY, f64::INFINITY;
     i8, I8, |v| Int(v), i8::MIN, i8::MAX;
     u8, U8, |v| Int(v), u8::MIN, u8::MAX;

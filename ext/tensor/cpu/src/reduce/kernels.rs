@@ -2,10 +2,11 @@
 
 use super::fold::Fold;
 use crate::isa::{Isa, Kernel, dispatch};
-use crate::simd::{Action, fold_row_f32};
+use crate::simd::Element;
 
 /// Elements that are folded in lanes before their total goes into the wide accumulator.
-pub const BLOCK: usize = 1024;
+pub const BLOCK: usize = 2048;
+
 /// Folds `n` <= [`BLOCK`] contiguous elements.
 ///
 /// # Safety
@@ -24,10 +25,10 @@ impl<F: Fold> Kernel for Row<F> {
     type Output = F::Wide;
     #[inline(always)]
     fn run<I: Isa>(self) -> F::Wide {
-        if let Some(action) = F::FLOAT32 {
-            // SAFETY: only folds of float32 to float32 have an action; `x` covers `n` elements.
-            let total = unsafe { fold_row_f32::<I>(action, self.x.cast(), self.n) };
-            return F::from_f32(total);
+        if let Some(action) = F::ACTION {
+            // SAFETY: `run` is compiled for `I`; `x` covers `n` elements.
+            let total = unsafe { F::In::row::<I>(action, self.x, self.n) };
+            return F::widen(F::lane(total));
         }
         // So many lanes that the compiler keeps the loop over them and vectorises it.
         if self.n >= 256 { self.lanes::<128>() } else { self.lanes::<16>() }
@@ -61,53 +62,42 @@ impl<F: Fold> Row<F> {
     }
 }
 
-/// Folds `count` rows of `n` contiguous float32 numbers that begin `step` apart, one result each.
+/// Folds `count` rows of `n` contiguous elements that begin `step` apart, one result each.
 ///
 /// # Safety
-/// `x` covers the rows, `out` has room for `count` numbers.
-pub unsafe fn short_rows(
-    action: Action,
-    x: *const f32,
+/// `x` covers the rows, `out` has room for `count` results.
+pub unsafe fn rows<F: Fold>(
+    x: *const F::In,
     step: isize,
     n: usize,
     count: usize,
-    out: *mut f32,
+    out: *mut F::Out,
 ) {
-    dispatch(ShortRows { action, x, step, n, count, out });
+    dispatch(Rows::<F> { x, step, n, count, out });
 }
 
-struct ShortRows {
-    action: Action,
-    x: *const f32,
+struct Rows<F: Fold> {
+    x: *const F::In,
     step: isize,
     n: usize,
     count: usize,
-    out: *mut f32,
+    out: *mut F::Out,
 }
 
-impl Kernel for ShortRows {
+impl<F: Fold> Kernel for Rows<F> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let ShortRows { action, x, step, n, count, out } = self;
-        // The action is decided outside the loop over rows.
-        macro_rules! rows {
-            ($($action:ident)*) => {
-                match action {
-                    $(Action::$action => {
-                        for i in 0..count {
-                            // SAFETY: the caller of `short_rows` vouches for the rows and the
-                            // room; `run` is compiled for `I`.
-                            unsafe {
-                                let row = x.offset(i as isize * step);
-                                *out.add(i) = fold_row_f32::<I>(Action::$action, row, n);
-                            }
-                        }
-                    })*
-                }
-            };
+        for i in 0..self.count {
+            let row = self.x.wrapping_offset(i as isize * self.step);
+            let mut total = F::NOTHING;
+            for at in (0..self.n).step_by(BLOCK) {
+                let part = Row::<F> { x: row.wrapping_add(at), n: BLOCK.min(self.n - at) };
+                total = F::merge(total, part.run::<I>());
+            }
+            // SAFETY: the caller of `rows` vouches for the room.
+            unsafe { self.out.add(i).write(F::finish(total)) };
         }
-        rows!(Add Mul Max Min)
     }
 }
 
@@ -138,6 +128,11 @@ impl<F: Fold> Kernel for Columns<F> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Columns { acc, x, step, rows, width } = self;
+        if let Some(action) = F::ACTION {
+            // SAFETY: the caller of `columns` vouches for rows and width; a fold by an action
+            // has lanes of its elements' type.
+            return unsafe { F::In::columns::<I>(action, acc.cast(), x, step, rows, width) };
+        }
         let mut r = 0;
         while r + 8 <= rows {
             let row: [*const F::In; 8] =
