@@ -2,6 +2,7 @@
 
 use crate::Dims;
 use crate::attr::{Attr, Attrs};
+use crate::dtype::DType;
 use crate::engine::{Arg, Engine, tensor_arg};
 use crate::error::{Error, Result};
 use crate::layout::{broadcast, show};
@@ -66,6 +67,41 @@ fn vjp(cx: &VjpCx) -> Result<Grads> {
     Ok(out)
 }
 
+/// Kernel: `[m, k] x [k, n] + [n]`, of any strides.
+pub const ADDMM: OpDef = OpDef::new(
+    "addmm",
+    &[arg("input"), arg("other"), arg("bias")],
+    Rule::Kernel(|metas, attrs| {
+        let [a, b, Some(bias)] = metas else {
+            return Err(Error::argument("takes three tensors"));
+        };
+        let plan = infer(&[*a, *b], attrs)?;
+        let shape = &plan.outputs[0].0;
+        if shape.len() != 2 || *bias.shape != shape[1..] || bias.dtype != plan.compute {
+            return Err(Error::shape(format!(
+                "got a product {} and a bias {} of {}, expected matrices and a bias of {} in {}",
+                show(shape),
+                show(bias.shape),
+                bias.dtype,
+                show(&shape[1..]),
+                plan.compute
+            )));
+        }
+        Ok(plan)
+    }),
+)
+.doc("A matrix product with a row added to each of its rows.")
+.tolerance(1e-5)
+.vjp(
+    |cx| {
+        let mut out = vjp(cx)?;
+        out.push(if cx.wants(2) { Some(cx.unbroadcast(cx.grad()?, 2)?) } else { None });
+        Ok(out)
+    },
+    &[input(1), input(0), 0],
+)
+.samples(&[sample(&[Real(&[2, 3]), Real(&[3, 2]), Real(&[2])], &[])]);
+
 pub const MATMUL: OpDef = OpDef::new("matmul", AB, Rule::Composite(matmul))
     .result(ResultKind::Fresh)
     .doc("Matrix product of vectors, matrices and batches, as in PyTorch.")
@@ -107,13 +143,35 @@ fn linear(e: &Engine, args: &[Arg], _: &[Attr]) -> Result<Outputs> {
         )));
     }
     let reversed: Dims = (0..w.ndim()).rev().collect();
-    let y = e.matmul(x, &e.permute(w, &reversed)?)?;
+    let w = e.permute(w, &reversed)?;
+    if let Some(Arg::Tensor(bias)) = args.get(2)
+        && let Some(y) = with_bias(e, x, &w, bias)?
+    {
+        return Ok(smallvec![y]);
+    }
+    let y = e.matmul(x, &w)?;
     match args.get(2) {
         Some(bias @ Arg::Tensor(_)) => {
             e.call_donating(Op::Add, &[Arg::Tensor(&y), *bias], &Attrs::new(), 1)
         }
         _ => Ok(smallvec![y]),
     }
+}
+
+/// Rows times a matrix plus a bias in one kernel, where there is one for it.
+fn with_bias(e: &Engine, x: &Tensor, w: &Tensor, bias: &Tensor) -> Result<Option<Tensor>> {
+    let (Some((&k, lead)), [_, width]) = (x.shape().split_last(), w.shape()) else {
+        return Ok(None);
+    };
+    let floats = matches!(x.dtype, DType::F32 | DType::F64) && bias.dtype == x.dtype;
+    if !floats || lead.is_empty() || x.numel() == 0 || bias.shape() != [*width] {
+        return Ok(None);
+    }
+    let rows = e.reshape(x, &[x.numel() / k, k])?;
+    let y = e.call1(Op::Addmm, &[&rows, w, bias].map(Arg::Tensor), &Attrs::new())?;
+    let mut shape: Dims = lead.into();
+    shape.push(*width);
+    e.reshape(&y, &shape).map(Some)
 }
 
 fn matmul(e: &Engine, args: &[Arg], _: &[Attr]) -> Result<Outputs> {

@@ -95,6 +95,7 @@ macro_rules! other_rows {
         Index = ops::advanced::INDEX;
         IndexPut = ops::put::INDEX_PUT;
         Bmm = ops::linalg::BMM;
+        Addmm = ops::linalg::ADDMM;
         Matmul = ops::linalg::MATMUL;
         Linear = ops::linalg::LINEAR;
         IndexSelect = ops::index::INDEX_SELECT;

@@ -1,7 +1,7 @@
 //! Batches of matrix products.
 
-use super::{output, view};
-use crate::gemm::{Gemm, Mat, MatMut, Shape, gemm};
+use super::{no_kernel, output, view};
+use crate::gemm::{Gemm, Mat, MatMut, Shape, gemm, gemm_plus};
 use crate::ptr::SyncPtr;
 use crate::scratch::{NoScratch, Scratch};
 use crate::strided::Walk;
@@ -62,6 +62,51 @@ pub fn bmm(threads: &Threads, call: &Call) -> Result<()> {
         DType::Bool => integers::<u8>(threads, a, b, out, |s, x, y| s | (x & y)),
     }
     Ok(())
+}
+
+pub fn addmm(threads: &Threads, call: &Call) -> Result<()> {
+    let views = [view(call, 0)?, view(call, 1)?, view(call, 2)?];
+    let out = output(call, 0)?;
+    if out.layout.ndim() != 2 || views[2].layout.ndim() != 1 {
+        return Err(Error::shape("got other operands than two matrices and a row"));
+    }
+    let (_, shape) = shapes(views[0], out);
+    let to = (out.ptr(), &out.layout.strides[..]);
+    match call.dtype {
+        DType::F32 => with_row::<f32>(threads, shape, views.map(place), to)?,
+        DType::F64 => with_row::<f64>(threads, shape, views.map(place), to)?,
+        DType::F16 | DType::BF16 => {
+            let [a, b, row] = views.map(|v| widened(threads, v));
+            let wide = [a?, b?, row?];
+            let from = [0, 1, 2].map(|i| (wide[i].0.as_ptr(), &wide[i].1.strides[..]));
+            let result = Scratch::new::<f32>(out.layout.numel())?;
+            let strides = contiguous_strides(&out.layout.shape);
+            with_row::<f32>(threads, shape, from, (result.as_ptr(), &strides))?;
+            rounded(threads, &result, out);
+        }
+        _ => return Err(no_kernel(call)),
+    }
+    Ok(())
+}
+
+/// An address and its strides.
+type Place<'a> = (*mut u8, &'a [isize]);
+
+fn place<'a>(v: &'a View) -> Place<'a> {
+    (v.ptr(), &v.layout.strides)
+}
+
+fn with_row<T: Gemm>(
+    threads: &Threads,
+    shape: Shape,
+    [a, b, row]: [Place; 3],
+    (to, strides): Place,
+) -> Result<(), NoScratch> {
+    let mat = |(ptr, s): Place| Mat { ptr: ptr.cast::<T>().cast_const(), rs: s[0], cs: s[1] };
+    let row = Mat { ptr: row.0.cast::<T>().cast_const(), rs: 0, cs: row.1[0] };
+    let c = MatMut { ptr: to.cast(), rs: strides[0], cs: strides[1] };
+    // SAFETY: the row's shape rule made the views fit; the output is fresh.
+    unsafe { gemm_plus(threads, shape, mat(a), mat(b), c, row) }
 }
 
 /// The batch dimensions and the shape of one product.
@@ -151,22 +196,29 @@ impl<F: Fn([isize; 3], &Threads) -> Result<(), NoScratch>> SyncSides<'_, F> {
     }
 }
 
+/// A view's elements as float32.
+fn widened(threads: &Threads, v: &View) -> Result<(Scratch, Layout), NoScratch> {
+    let scratch = Scratch::new::<f32>(v.layout.numel())?;
+    let layout = Layout::contiguous(&v.layout.shape);
+    let to = super::Operand { ptr: scratch.as_ptr(), strides: &layout.strides, dtype: DType::F32 };
+    // SAFETY: the scratch holds all elements of the view.
+    unsafe { crate::copy::copy(threads, &v.layout.shape, to, super::operand(v)) };
+    Ok((scratch, layout))
+}
+
+/// Writes float32 numbers to an output of halves.
+fn rounded(threads: &Threads, from: &Scratch, out: &View) {
+    let strides = contiguous_strides(&out.layout.shape);
+    let from = super::Operand { ptr: from.as_ptr(), strides: &strides, dtype: DType::F32 };
+    // SAFETY: the scratch holds all elements of the output.
+    unsafe { crate::copy::copy(threads, &out.layout.shape, super::operand(out), from) };
+}
+
 /// Halves are multiplied in float32 and rounded once.
 fn through_f32(threads: &Threads, a: &View, b: &View, out: &View) -> Result<(), NoScratch> {
     let (batch, shape) = shapes(a, out);
-    let widen = |v: &View| -> Result<(Scratch, Layout), NoScratch> {
-        let n = v.layout.numel();
-        let scratch = Scratch::new::<f32>(n)?;
-        let layout = Layout::contiguous(&v.layout.shape);
-        let to =
-            super::Operand { ptr: scratch.as_ptr(), strides: &layout.strides, dtype: DType::F32 };
-        // SAFETY: the scratch holds all elements of the view.
-        unsafe { crate::copy::copy(threads, &v.layout.shape, to, super::operand(v)) };
-        Ok((scratch, layout))
-    };
-    let ((sa, la), (sb, lb)) = (widen(a)?, widen(b)?);
-    let n = out.layout.numel();
-    let result = Scratch::new::<f32>(n)?;
+    let ((sa, la), (sb, lb)) = (widened(threads, a)?, widened(threads, b)?);
+    let result = Scratch::new::<f32>(out.layout.numel())?;
     let lc = Layout::contiguous(&out.layout.shape);
     let sides = [
         Side::new(result.as_ptr(), &lc, &batch),
@@ -174,10 +226,7 @@ fn through_f32(threads: &Threads, a: &View, b: &View, out: &View) -> Result<(), 
         Side::new(sb.as_ptr(), &lb, &batch),
     ];
     products::<f32>(threads, &batch, shape, &sides)?;
-    let strides = contiguous_strides(&out.layout.shape);
-    let from = super::Operand { ptr: result.as_ptr(), strides: &strides, dtype: DType::F32 };
-    // SAFETY: the scratch holds all elements of the output.
-    unsafe { crate::copy::copy(threads, &out.layout.shape, super::operand(out), from) };
+    rounded(threads, &result, out);
     Ok(())
 }
 

@@ -69,6 +69,7 @@ impl Backend for CpuBackend {
             KernelId::Forward(op) => match op {
                 Op::Where => elementwise::select(t, call),
                 Op::Bmm => matrix::bmm(t, call),
+                Op::Addmm => matrix::addmm(t, call),
                 Op::Full | Op::Arange | Op::Uniform | Op::Normal | Op::RandInt | Op::RandPerm => {
                     other::create(t, call, op)
                 }

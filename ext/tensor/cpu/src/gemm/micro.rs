@@ -24,6 +24,10 @@ pub struct Tile<T> {
     pub cols: usize,
     /// Adds to C instead of replacing it.
     pub add: bool,
+    /// What is added to the result, null for nothing, and its strides.
+    pub plus: *const T,
+    pub plus_rs: isize,
+    pub plus_cs: isize,
     /// Where rows of B begin, or of A or C, for the tiles that say so.
     pub offsets: *const isize,
     /// Rows of A in runs of `k` numbers with `gap` numbers between them.
@@ -45,6 +49,9 @@ impl<T> Tile<T> {
         c_cs: 1,
         cols: 0,
         add: false,
+        plus: std::ptr::null(),
+        plus_rs: 0,
+        plus_cs: 0,
         offsets: std::ptr::null(),
         runs: 1,
         gap: 0,
@@ -273,12 +280,16 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const PLACE: u8>(
             }
             at += t.gap;
         }
-        if t.cols == NV * V::LANES && t.c_cs == 1 {
+        let plain = t.plus.is_null();
+        if t.cols == NV * V::LANES && t.c_cs == 1 && (plain || t.plus_cs == 1) {
             rows!(MR, |i| {
                 let c = row_of_c(i);
+                let plus = t.plus.wrapping_offset(i as isize * t.plus_rs);
                 for (j, v) in acc[i].iter().enumerate() {
                     let p = c.add(j * V::LANES);
-                    if t.add { v.add(V::load(p)).store(p) } else { v.store(p) }
+                    let v = if t.add { v.add(V::load(p)) } else { *v };
+                    let v = if plain { v } else { v.add(V::load(plus.add(j * V::LANES))) };
+                    v.store(p);
                 }
             });
         } else {
@@ -320,7 +331,9 @@ unsafe fn scatter<T: Copy + Add<Output = T>>(
         // SAFETY: C is touched at `cols` columns of the rows only.
         unsafe {
             let v = *from.add(i * width + j);
-            *to = if t.add { *to + v } else { v };
+            let v = if t.add { *to + v } else { v };
+            let plus = t.plus.wrapping_offset(i as isize * t.plus_rs + j as isize * t.plus_cs);
+            *to = if t.plus.is_null() { v } else { v + *plus };
         }
     };
     if t.c_rs == 1 {

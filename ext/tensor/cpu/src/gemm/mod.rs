@@ -98,31 +98,24 @@ pub unsafe fn gemm<T: Gemm>(
     c: MatMut<T>,
     add: bool,
 ) -> Result<(), NoScratch> {
-    let Shape { m, n, k } = shape;
-    if m == 0 || n == 0 {
-        return Ok(());
-    }
-    if k == 0 {
-        if !add {
-            for i in 0..m {
-                for j in 0..n {
-                    // SAFETY: inside C.
-                    unsafe { *c.at(i, j) = T::default() };
-                }
-            }
-        }
-        return Ok(());
-    }
-    // Tiles want contiguous columns of C; a column vector is cheaper as a row.
-    if (c.cs != 1 && c.rs == 1) || (n == 1 && m > 1) {
-        let shape = Shape { m: n, n: m, k };
-        let c = MatMut { ptr: c.ptr, rs: c.cs, cs: c.rs };
-        let job = Job { shape, a: b.transposed(), b: a.transposed(), c, add };
-        // SAFETY: the same extents, transposed.
-        return unsafe { job.run(threads) };
-    }
     // SAFETY: passed on to the caller.
-    unsafe { Job { shape, a, b, c, add }.run(threads) }
+    unsafe { Job { shape, a, b, c, add, plus: Mat::NONE }.start(threads) }
+}
+
+/// C = A B + D.
+///
+/// # Safety
+/// As [`gemm`]; D covers C's extents.
+pub unsafe fn gemm_plus<T: Gemm>(
+    threads: &Threads,
+    shape: Shape,
+    a: Mat<T>,
+    b: Mat<T>,
+    c: MatMut<T>,
+    plus: Mat<T>,
+) -> Result<(), NoScratch> {
+    // SAFETY: passed on to the caller.
+    unsafe { Job { shape, a, b, c, add: false, plus }.start(threads) }
 }
 
 /// One product.
@@ -133,9 +126,62 @@ struct Job<T> {
     b: Mat<T>,
     c: MatMut<T>,
     add: bool,
+    /// What is added to the product, if anything.
+    plus: Mat<T>,
 }
 
 impl<T: Gemm> Job<T> {
+    /// The same product, written as that of the transposed operands.
+    fn transposed(&self) -> Job<T> {
+        let Shape { m, n, k } = self.shape;
+        Job {
+            shape: Shape { m: n, n: m, k },
+            a: self.b.transposed(),
+            b: self.a.transposed(),
+            c: MatMut { ptr: self.c.ptr, rs: self.c.cs, cs: self.c.rs },
+            add: self.add,
+            plus: self.plus.transposed(),
+        }
+    }
+
+    /// # Safety
+    /// As [`gemm`].
+    unsafe fn start(&self, threads: &Threads) -> Result<(), NoScratch> {
+        let Shape { m, n, k } = self.shape;
+        if m == 0 || n == 0 {
+            return Ok(());
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if k == 0 {
+                self.empty();
+                return Ok(());
+            }
+            // Tiles want contiguous columns of C; a column vector is cheaper as a row.
+            if (self.c.cs != 1 && self.c.rs == 1) || (n == 1 && m > 1) {
+                return self.transposed().run(threads);
+            }
+            self.run(threads)
+        }
+    }
+
+    /// Sums of nothing.
+    ///
+    /// # Safety
+    /// As [`gemm`].
+    unsafe fn empty(&self) {
+        for i in 0..self.shape.m {
+            for j in 0..self.shape.n {
+                let (c, plus) = (self.c.at(i, j), self.plus_at(i, j));
+                // SAFETY: inside C and what is added to it.
+                unsafe {
+                    let v = if self.add { *c } else { T::default() };
+                    *c = if plus.is_null() { v } else { T::sum(v, *plus) };
+                }
+            }
+        }
+    }
+
     /// Whether tiles can read A where it lies.
     fn in_place(&self) -> bool {
         self.a.cs == 1 || self.a.rs == 1 || self.shape.m == 1
@@ -165,10 +211,7 @@ impl<T: Gemm> Job<T> {
             if m <= 4 && self.b.rs == 1 && self.b.cs != 1 {
                 self.dots(threads)
             } else if self.columns_of_few_rows() {
-                let shape = Shape { m: n, n: m, k };
-                let c = MatMut { ptr: self.c.ptr, rs: self.c.cs, cs: self.c.rs };
-                let (a, b) = (self.b.transposed(), self.a.transposed());
-                Job { shape, a, b, c, add: self.add }.direct(threads, work)
+                self.transposed().direct(threads, work)
             } else if self.in_place() && (self.small(work) || (m <= 4 && self.b.cs == 1)) {
                 self.direct(threads, work)
             } else {
@@ -219,7 +262,14 @@ mod tests {
         let cm = MatMut { ptr: c.as_mut_ptr(), rs: crs, cs: ccs };
         // SAFETY: the vectors have the lengths that `strides` states.
         unsafe { gemm(threads, shape, am, bm, cm, add) }.unwrap();
+        let bias: Vec<T> = values(n.max(1), 4).into_iter().map(from).collect();
+        let plus = Mat { ptr: bias.as_ptr(), rs: 0, cs: 1 };
+        let mut summed = old.clone();
+        let sm = MatMut { ptr: summed.as_mut_ptr(), ..cm };
+        // SAFETY: as above; the row of what is added has n numbers.
+        unsafe { gemm_plus(threads, shape, am, bm, sm, plus) }.unwrap();
         let mut want = old;
+        let mut wanted = want.clone();
         for i in 0..m as isize {
             for j in 0..n as isize {
                 let at = (i * crs + j * ccs) as usize;
@@ -228,9 +278,12 @@ mod tests {
                     sum +=
                         to(a[(i * ars + p * acs) as usize]) * to(b[(p * brs + j * bcs) as usize]);
                 }
+                let before = if add { to(want[at]) } else { 0.0 };
+                wanted[at] = from(sum - before + to(bias[j as usize]));
                 want[at] = from(sum);
             }
         }
+        assert_eq!(summed, wanted, "{shape:?} layouts {kinds:?} plus");
         assert_eq!(c, want, "{shape:?} layouts {kinds:?} add {add} threads {}", threads.count());
     }
 

@@ -17,6 +17,9 @@ unsafe impl<T: Send> Send for Mat<T> {}
 unsafe impl<T: Sync> Sync for Mat<T> {}
 
 impl<T> Mat<T> {
+    /// No matrix.
+    pub const NONE: Mat<T> = Mat { ptr: std::ptr::null(), rs: 0, cs: 0 };
+
     #[inline]
     pub fn at(&self, row: usize, col: usize) -> Mat<T> {
         let offset = row as isize * self.rs + col as isize * self.cs;

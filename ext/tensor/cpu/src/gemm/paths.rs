@@ -41,13 +41,22 @@ impl<T: Gemm> Job<T> {
                     for (d, v) in out.iter().enumerate().take(count) {
                         let c = self.c.at(i, j + d);
                         // SAFETY: inside C; parts of `split` are disjoint.
-                        unsafe { *c = if self.add { T::sum(*c, *v) } else { *v } };
+                        unsafe {
+                            let v = if self.add { T::sum(*c, *v) } else { *v };
+                            let plus = self.plus_at(i, j + d);
+                            *c = if plus.is_null() { v } else { T::sum(v, *plus) };
+                        }
                     }
                     j += count;
                 }
             }
         });
         Ok(())
+    }
+
+    /// Where what is added to element `i, j` stands; null for nothing.
+    pub(super) fn plus_at(&self, i: usize, j: usize) -> *const T {
+        if self.plus.ptr.is_null() { std::ptr::null() } else { self.plus.at(i, j).ptr }
     }
 
     /// Small products: A in place, B in place where its rows are contiguous.
@@ -146,6 +155,9 @@ impl<T: Gemm> Job<T> {
                     c_cs: self.c.cs,
                     cols: width.min(n - at),
                     add: self.add,
+                    plus: self.plus_at(i, at),
+                    plus_rs: self.plus.rs,
+                    plus_cs: self.plus.cs,
                     ..Tile::NONE
                 };
                 let f = if wide { kernels.row } else { of_rows[count - 1] };
@@ -272,6 +284,7 @@ impl<T: Gemm> Job<T> {
     ) -> Result<(), NoScratch> {
         let (mr, nr, kb) = (kernels.mr, kernels.nr, block.kb);
         let by_tile = matches!(block.of_a, OfA::ByTile);
+        let last = block.pc + kb == self.shape.k;
         let one = Scratch::new::<T>(if by_tile { mr * kb + SLACK } else { 0 })?;
         for r in rows {
             let i = block.rows.start + r * mr;
@@ -302,6 +315,10 @@ impl<T: Gemm> Job<T> {
                     c_cs: self.c.cs,
                     cols: nr.min(block.cols.end - j),
                     add: self.add || block.pc > 0,
+                    // With the last of the depth: the sum is then the same as of two ops.
+                    plus: if last { self.plus_at(i, j) } else { std::ptr::null() },
+                    plus_rs: self.plus.rs,
+                    plus_cs: self.plus.cs,
                     ..Tile::NONE
                 };
                 // SAFETY: B is packed and padded, A too or in place; the tile's rows and columns
