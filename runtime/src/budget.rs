@@ -38,6 +38,13 @@ pub(crate) fn default_heap_limit() -> usize {
     usize::try_from(quarter.clamp(LEAST, MOST)).unwrap_or(usize::MAX)
 }
 
+/// As far as the JavaScript heap may grow while the script that filled it is being ended: what the
+/// machine has, for V8 ends the process where a builtin that cannot be stopped needs more.
+pub(crate) fn heap_maximum(limit: usize) -> usize {
+    let available = available().map_or(usize::MAX, |b| usize::try_from(b).unwrap_or(usize::MAX));
+    available.max(limit.saturating_mul(8))
+}
+
 #[expect(clippy::disallowed_methods, reason = "files of the kernel, not of the program")]
 fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()

@@ -12,6 +12,7 @@ use std::time::Duration;
 use deno_core::JsRuntime;
 use deno_core::ModuleSpecifier;
 use deno_core::PollEventLoopOptions;
+use deno_core::Resource;
 use deno_core::error::CoreError;
 use deno_core::v8;
 use mlrun_globals::Alive;
@@ -154,7 +155,8 @@ impl Runtime {
         })
     }
 
-    /// Runs a file as the main module, until the event loop has nothing left to do.
+    /// Runs a file as the main module, until the event loop has nothing left to do, `process.exit` is
+    /// called or an error is not caught. What waits then (timers, ports of messages) is over.
     ///
     /// `path` is relative to the current directory; `args` are the script's own arguments.
     ///
@@ -255,7 +257,8 @@ impl Runtime {
     }
 
     fn run_module(&mut self, specifier: &ModuleSpecifier) -> Result<Exit, Error> {
-        let Self { js, event_loop, tensors, terminator, .. } = self;
+        let Self { js, event_loop, tensors, terminator, heap_guard, .. } = self;
+        js.op_state().borrow_mut().borrow_mut::<ProcessState>().exit = Exit::default();
         let first = self.runs == 0;
         self.runs += 1;
         let ran: Result<(), CoreError> = event_loop.block_on(async {
@@ -265,18 +268,23 @@ impl Runtime {
                 false => js.load_side_es_module(specifier).await?,
             };
             let evaluated = js.mod_evaluate(id);
-            match run_event_loop(js, tensors, terminator).await? {
+            match run_event_loop(js, tensors, terminator, heap_guard).await? {
                 Ended::Done => evaluated.await,
                 Ended::Terminated => Ok(()),
             }
         });
         self.trim();
+        let outcome = self.outcome(ran);
+        self.end_program();
+        outcome
+    }
+
+    /// What a run comes to. Afterwards the isolate can run scripts again.
+    fn outcome(&mut self, ran: Result<(), CoreError>) -> Result<Exit, Error> {
         if self.heap_guard.ended(&mut self.js) {
-            self.end_program();
             return Err(Error::Uncaught(Box::new(Report::headline(self.heap_guard.message()))));
         }
         if self.terminator.ended() {
-            self.end_program();
             return Err(Error::Terminated);
         }
         let exit = self.exit();
@@ -295,9 +303,13 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// What a program that was ended from outside left waiting does not go on beside the next one.
+    /// What a program left waiting (timers, ports, loops that yield) does not go on beside the next one.
     fn end_program(&mut self) {
         self.tensors.turns.end_program();
+        for resource in take_resources(&mut self.js) {
+            resource.close();
+        }
+        self.drain();
         let _entered = self.event_loop.enter();
         deno_core::scope!(scope, &mut self.js);
         let clear = v8::Local::new(scope, &self.clear_timers);
@@ -308,17 +320,54 @@ impl Runtime {
     }
 }
 
+impl Runtime {
+    /// Takes what is still under way off the event loop: its script can do nothing while it is being
+    /// ended. An operation that was started in a line that was ended has no promise, and would be an
+    /// error of the next program.
+    fn drain(&mut self) {
+        const MOST_TURNS: u32 = 8;
+        let _entered = self.event_loop.enter();
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        for _ in 0..MOST_TURNS {
+            self.js.v8_isolate().terminate_execution();
+            let turn = self.js.poll_event_loop(&mut context, PollEventLoopOptions::default());
+            self.js.v8_isolate().cancel_terminate_execution();
+            if matches!(turn, Poll::Ready(Ok(()))) {
+                break;
+            }
+        }
+    }
+}
+
 /// Why an event loop ended.
 enum Ended {
     Done,
+    /// From outside, by `process.exit` or for its full heap.
     Terminated,
 }
 
-/// Runs the event loop; while it waits, the pool ticks.
+/// What the program's operations read from: ports of messages. Deno's BroadcastChannel has one
+/// resource for all programs of an isolate, and would not work again without it.
+fn take_resources(js: &mut JsRuntime) -> Vec<Rc<dyn Resource>> {
+    let state = js.op_state();
+    let table = &mut state.borrow_mut().resource_table;
+    let own = |name: &str| !name.ends_with("BroadcastChannelResource");
+    let ids: Vec<_> = table.names().filter(|(_, name)| own(name)).map(|(id, _)| id).collect();
+    ids.into_iter().filter_map(|id| table.take_any(id).ok()).collect()
+}
+
+/// Whether the program called `process.exit`.
+fn exit_requested(js: &mut JsRuntime) -> bool {
+    js.op_state().borrow().borrow::<ProcessState>().exit.requested
+}
+
+/// Runs the event loop; while it waits, the pool ticks. Timers and the like that are still there do
+/// not keep a program that is at its end.
 async fn run_event_loop(
     js: &mut JsRuntime,
     tensors: &TensorState,
     terminator: &Terminator,
+    heap_guard: &HeapGuard,
 ) -> Result<Ended, CoreError> {
     let pool = &tensors.engine.pool;
     let mut ticks = tokio::time::interval(TICK);
@@ -328,6 +377,9 @@ async fn run_event_loop(
             return Poll::Ready(Ok(Ended::Terminated));
         }
         let done = js.poll_event_loop(cx, PollEventLoopOptions::default());
+        if done.is_pending() && (heap_guard.is_reached() || exit_requested(js)) {
+            return Poll::Ready(Ok(Ended::Terminated));
+        }
         // Without memory that waits nobody is woken up for it.
         while done.is_pending() && pool.account.pooled() > 0 && ticks.poll_tick(cx).is_ready() {
             pool.tick();

@@ -4,26 +4,26 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::SeqCst;
 use std::task::Waker;
 
 use deno_core::v8;
 
 /// Ends what a [`crate::Runtime`] runs, from any thread, also a loop that allocates nothing. The
 /// run gives [`crate::Error::Terminated`]; the runtime can be used again. Timers of the program that
-/// was ended, and its loops that yield, do not go on then.
+/// was ended, its ports of messages and its loops that yield do not go on then.
 #[derive(Clone, Debug)]
 pub struct Terminator {
     isolate: v8::IsolateHandle,
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<Shared>>,
 }
 
+/// Under one lock with V8's own request, so that a run which saw the wish takes both back, and none
+/// is left to end the next one.
 #[derive(Debug, Default)]
 struct Shared {
-    asked: AtomicBool,
+    asked: bool,
     /// Of an event loop that may be waiting.
-    waker: Mutex<Option<Waker>>,
+    waker: Option<Waker>,
 }
 
 impl Terminator {
@@ -33,29 +33,32 @@ impl Terminator {
 
     /// Ends the current run, or else the next one.
     pub fn terminate(&self) {
-        self.shared.asked.store(true, SeqCst);
+        let mut shared = self.shared();
+        shared.asked = true;
         self.isolate.terminate_execution();
-        if let Some(waker) = self.waker().take() {
+        if let Some(waker) = shared.waker.take() {
             waker.wake();
         }
     }
 
     /// Whether the run is to end; `waker` is woken when that changes.
     pub(crate) fn poll(&self, waker: &Waker) -> bool {
-        *self.waker() = Some(waker.clone());
-        self.shared.asked.load(SeqCst)
+        let mut shared = self.shared();
+        shared.waker = Some(waker.clone());
+        shared.asked
     }
 
     /// After a run: whether it was ended. If so, the isolate can run scripts again.
     pub(crate) fn ended(&self) -> bool {
-        let asked = self.shared.asked.swap(false, SeqCst);
+        let mut shared = self.shared();
+        let asked = std::mem::take(&mut shared.asked);
         if asked {
             self.isolate.cancel_terminate_execution();
         }
         asked
     }
 
-    fn waker(&self) -> MutexGuard<'_, Option<Waker>> {
-        self.shared.waker.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,6 +21,25 @@ fn exit_table() {
         ("try { process.exit(6) } finally { process.exitCode = 1 }", 6, true),
         ("setTimeout(() => process.exit(7), 1); await new Promise(() => {})", 7, true),
         ("process.exitCode = '8'", 8, false),
+        ("setInterval(() => {}, 1e6); process.exit(9)", 9, true),
+        ("setInterval(() => {}, 1e6); await 1; process.exit(10)", 10, true),
+        ("setInterval(() => {}, 1e6); (async () => { await 1; process.exit(11); })()", 11, true),
+        (
+            "const { port1, port2 } = new MessageChannel();
+             port2.onmessage = () => process.exit(12);
+             port1.postMessage(1);",
+            12,
+            true,
+        ),
+        (
+            "import { gc } from 'mlrun';
+             const all = new FinalizationRegistry(() => process.exit(13));
+             (() => all.register({}, 1))();
+             setInterval(() => {}, 1e6);
+             setTimeout(gc, 1);",
+            13,
+            true,
+        ),
     ];
     for (code, exit_code, requested) in cases {
         let exit = runtime().eval(code).unwrap_or_else(|error| panic!("{code}: {error}"));

@@ -51,12 +51,31 @@ const TRAIN: &str = "
     }
 ";
 
+/// What is alive when the program ends itself.
+const LEFT_WAITING: &str = "
+    globalThis.kept = randn([256, 64]);
+    setInterval(() => model.forward(globalThis.kept), 1000);
+    setTimeout(() => {}, 1e6);
+    AbortSignal.timeout(1e6).addEventListener('abort', () => optimizer.step());
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => model;
+    port2.postMessage(new Float32Array(1000));
+    const channel = new BroadcastChannel('left');
+    channel.onmessage = () => optimizer;
+    const all = new FinalizationRegistry(() => model);
+    all.register({}, globalThis.kept);
+    const stream = new ReadableStream({ pull: () => new Promise(() => {}) }).getReader();
+    stream.read();
+    (async () => { 'use yield'; for (;;) await new Promise((done) => setTimeout(done, 10)); })();
+    setTimeout(() => process.exit(0), 0);
+";
+
 #[test]
 fn runtimes_leave_nothing_behind() {
     let _alone = alone();
     let turn = || {
         let mut runtime = runtime();
-        runtime.eval(TRAIN).expect("trains");
+        runtime.eval(&format!("{TRAIN} {LEFT_WAITING}")).expect("trains");
         assert_eq!(runtime.end(), 0, "bytes of tensors outlive their runtime");
     };
     (0..20).for_each(|_| turn());
@@ -111,6 +130,16 @@ fn a_full_heap_ends_its_script_and_nothing_else() {
         "const a = []; for (;;) a.push(String(Math.random()).repeat(1000).split('').join('-'));",
         "let s = 'x'; for (;;) s += s + Math.random();",
         "const a = []; for (;;) a.push(new Float64Array(1 << 20));",
+        // Builtins that end only when they are done, and need many times the limit.
+        "JSON.parse('[' + '1,'.repeat(5e7) + '1]');",
+        "new Array(2 ** 25 - 10).fill({}); for (;;);",
+        "'\\u00df'.repeat(2 ** 28).toUpperCase(); for (;;);",
+        // In what runs when nothing else does.
+        "import { gc } from 'mlrun';
+         const r = new FinalizationRegistry(() => { const a = []; for (;;) a.push({}); });
+         (() => r.register({}, 1))();
+         setTimeout(gc, 1);
+         setInterval(() => {}, 1e6);",
     ];
     static DONE: AtomicBool = AtomicBool::new(false);
     let trainer = std::thread::spawn(|| {
@@ -135,6 +164,42 @@ fn a_full_heap_ends_its_script_and_nothing_else() {
     }
     DONE.store(true, SeqCst);
     assert!(trainer.join().expect("no panic") > 0);
+}
+
+#[test]
+fn one_large_request_does_not_lift_the_limit_of_the_heap() {
+    let _alone = alone();
+    let mut runtime =
+        Runtime::new(RuntimeOptions { heap_limit: Some(64 << 20), ..options() }).expect("one");
+    let ran = runtime.eval(
+        "globalThis.most = 0;
+         'x'.repeat(2 ** 27).charCodeAt(5);
+         const a = [];
+         for (;;) {
+             for (let i = 0; i < 1e5; i++) a.push({});
+             globalThis.most = Math.max(globalThis.most, process.memoryUsage().heapUsed);
+         }",
+    );
+    assert!(matches!(ran, Err(Error::Uncaught(_))), "{ran:?}");
+    let exit =
+        runtime.eval("process.exitCode = Math.round(globalThis.most / 2 ** 20);").expect("goes on");
+    assert!(exit.code < 256, "{} MB of objects under a limit of 64 MB", exit.code);
+}
+
+#[test]
+fn an_ended_program_takes_no_channels_away() {
+    let _alone = alone();
+    let mut runtime = runtime();
+    for _ in 0..2 {
+        let exit = runtime
+            .eval(
+                "const one = new BroadcastChannel('a'), other = new BroadcastChannel('a');
+                 one.onmessage = () => process.exit(3);
+                 other.postMessage(1);",
+            )
+            .expect("channels work");
+        assert_eq!(exit.code, 3);
+    }
 }
 
 #[test]
@@ -167,17 +232,33 @@ fn a_host_ends_a_program_from_another_thread() {
     }
 }
 
+/// Ways to wait, each counting what still happens in `globalThis.turns`.
+const WAITING: &[&str] = &[
+    "setInterval(() => globalThis.turns++, 1);",
+    "setInterval(() => { for (;;) globalThis.turns++; }, 1);",
+    "setTimeout(() => { for (;;) globalThis.turns++; }, 1);",
+    "(async () => { 'use yield'; for (;;) globalThis.turns++; })();",
+    "'use yield'; for (;;) globalThis.turns++;",
+    "import { nextTurn } from 'mlrun'; for (;;) { await nextTurn(); globalThis.turns++; }",
+    "globalThis.turns++; AbortSignal.timeout(220).addEventListener('abort', () => globalThis.turns++);",
+    "globalThis.turns++; AbortSignal.any([AbortSignal.timeout(220)]).onabort = () => globalThis.turns++; setInterval(() => {}, 1);",
+    "const { port1, port2 } = new MessageChannel();
+     port1.onmessage = () => { globalThis.turns++; port2.postMessage(1); };
+     port2.postMessage(1);",
+    "async function* ticks() {
+         for (;;) { await new Promise((resolve) => setTimeout(resolve, 1)); yield 1; }
+     }
+     for await (const tick of ticks()) globalThis.turns += tick;",
+    "const stream = new ReadableStream({ async pull(c) {
+         await new Promise((resolve) => setTimeout(resolve, 1)); c.enqueue(1);
+     } });
+     for await (const tick of stream) globalThis.turns += tick;",
+];
+
 #[test]
 fn an_ended_program_does_not_go_on_beside_the_next() {
     let _alone = alone();
-    let programs = [
-        "globalThis.turns = 0; setInterval(() => globalThis.turns++, 1);",
-        "globalThis.turns = 0; setInterval(() => { for (;;) globalThis.turns++; }, 1);",
-        "globalThis.turns = 0; setTimeout(() => { for (;;) globalThis.turns++; }, 1);",
-        "globalThis.turns = 0; (async () => { 'use yield'; for (;;) globalThis.turns++; })();",
-        "'use yield'; globalThis.turns = 0; for (;;) globalThis.turns++;",
-    ];
-    for program in programs {
+    for program in WAITING {
         let mut runtime = runtime();
         let terminator = runtime.terminator();
         for _ in 0..2 {
@@ -186,18 +267,53 @@ fn an_ended_program_does_not_go_on_beside_the_next() {
                 std::thread::sleep(Duration::from_millis(200));
                 terminator.terminate();
             });
-            let ran = runtime.eval(program);
+            let ran = runtime.eval(&format!("globalThis.turns = 0; {program}"));
             assert!(matches!(ran, Err(Error::Terminated)), "{program}: {ran:?}");
             timer.join().expect("no panic");
         }
-        let exit = runtime
-            .eval(
-                "const before = globalThis.turns;
-                 await new Promise((resolve) => setTimeout(resolve, 100));
-                 process.exitCode = before > 0 && globalThis.turns === before ? 3 : 4;",
-            )
-            .expect("it can be used again");
-        assert_eq!(exit.code, 3, "{program} goes on");
+        next_program_is_alone(&mut runtime, program);
+    }
+}
+
+/// Another program ends by itself and does not see `globalThis.turns` change.
+fn next_program_is_alone(runtime: &mut Runtime, program: &str) {
+    let terminator = runtime.terminator();
+    let (done, waits) = std::sync::mpsc::channel::<()>();
+    let guard = std::thread::spawn(move || {
+        if waits.recv_timeout(Duration::from_secs(20)).is_err() {
+            terminator.terminate();
+        }
+    });
+    let ran = runtime.eval(
+        "const before = globalThis.turns;
+         await new Promise((resolve) => setTimeout(resolve, 100));
+         process.exitCode = before > 0 && globalThis.turns === before ? 3 : 4;",
+    );
+    let _waits = done.send(());
+    guard.join().expect("no panic");
+    let exit = ran.unwrap_or_else(|e| panic!("{program}: the next program: {e}"));
+    assert_eq!(exit.code, 3, "{program} goes on");
+}
+
+#[test]
+fn a_program_that_ends_itself_leaves_nothing_to_the_next() {
+    let _alone = alone();
+    let ends = ["process.exit(0);", "throw new Error('over');"];
+    let waiting = WAITING
+        .iter()
+        .filter(|program| !program.contains("for (;;)") && !program.contains("for await"));
+    for program in waiting {
+        for end in ends {
+            let mut runtime = runtime();
+            let start = Instant::now();
+            let ran = runtime.eval(&format!("globalThis.turns = 1; {program} {end}"));
+            assert!(matches!(
+                (end, &ran),
+                ("process.exit(0);", Ok(_)) | (_, Err(Error::Uncaught(_)))
+            ));
+            assert!(start.elapsed() < Duration::from_secs(20), "{program} {end} waits");
+            next_program_is_alone(&mut runtime, program);
+        }
     }
 }
 

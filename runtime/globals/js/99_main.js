@@ -10,6 +10,13 @@ const {
   ObjectDefineProperty,
   ObjectPrototypeIsPrototypeOf,
   ObjectSetPrototypeOf,
+  ReflectApply,
+  ReflectGetOwnPropertyDescriptor,
+  SafeSet,
+  SafeSetIterator,
+  SetPrototypeAdd,
+  SetPrototypeClear,
+  SetPrototypeDelete,
 } = primordials;
 
 const { getDefaultInspectOptions, inspect, quoteString } = core.loadExtScript(
@@ -26,6 +33,7 @@ ObjectDefineProperty(globalThis, "self", {
   configurable: true,
 });
 const webidl = core.loadExtScript("ext:deno_webidl/00_webidl.js");
+const abort = core.loadExtScript("ext:deno_web/03_abort_signal.js");
 const { clearTimeout, setTimeout } = core.loadExtScript("ext:deno_web/02_timers.js");
 globalThis[webidl.brand] = webidl.brand;
 event.setEventTargetData(globalThis);
@@ -63,15 +71,33 @@ function formatThrown(value) {
 // Timers below this number are gone.
 let cleared = 1;
 
-/** Takes the timers of a program that was ended away. Their numbers are given in order. */
+// Signals of AbortSignal.timeout that are not due yet: their timers have no number.
+const timed = new SafeSet();
+const timeouts = ReflectGetOwnPropertyDescriptor(abort.AbortSignal, "timeout");
+const { value: abortSignalTimeout } = timeouts;
+timeouts.value = {
+  timeout(_millis) {
+    const signal = ReflectApply(abortSignalTimeout, this, arguments);
+    SetPrototypeAdd(timed, signal);
+    signal[abort.add](() => SetPrototypeDelete(timed, signal));
+    return signal;
+  },
+}.timeout;
+ObjectDefineProperty(abort.AbortSignal, "timeout", timeouts);
+
+/** Takes the timers that a program left away. Their numbers are given in order. */
 function clearTimers() {
+  for (const signal of new SafeSetIterator(timed)) {
+    if (signal[abort.timerId] !== null) core.cancelTimer(signal[abort.timerId]);
+  }
+  SetPrototypeClear(timed);
   const last = setTimeout(() => {}, 0);
   for (; cleared <= last; cleared++) clearTimeout(cleared);
   // Lists that were being worked on are looked at again; what joins them would wait for ever.
   core.ops.op_timer_schedule(1);
 }
 
-/** Gives what the host is to call when it ended a program. */
+/** Gives what the host is to call when a program is at its end. */
 function start() {
   delete globalThis.__mlrunStart;
   delete globalThis.__bootstrap;
