@@ -4,7 +4,7 @@
 // the protocol. Such a callee always writes the register when it returns a managed value.
 
 import {
-  SafeSet, apply, compiled, defineProperty, follows, getOwnPropertyDescriptor, getPrototypeOf, gives, hasOwn, isArray, looks, value,
+  SafeSet, apply, compiled, contains, defineProperty, follows, getOwnPropertyDescriptor, getPrototypeOf, gives, hasOwn, isArray, looks, value,
 } from "ext:mlrun_tensor/00_own_known.js";
 import {
   claimed, counted, counts, give, hold, isContainer, lend, lit, register, release, retain, share, unclaimable,
@@ -111,10 +111,15 @@ export function askFetched(f, last, text, a, b) {
   return follows(f) ? last : apply(fetched, undefined, arguments);
 }
 
+/** `text`: what V8 calls the callee, or all that it says of one whose result would be iterated. */
+function notCallable(text) {
+  throw new TypeError(contains(text, " is not a function or ") ? text : `${text} is not a function`);
+}
+
 /** `askFetched` for a callee about which nothing is known yet. */
 export function fetched(f, last, text, a, b) {
   forget();
-  if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
+  if (typeof f !== "function") notCallable(text);
   if (arguments.length < 6) return asked(f, last, a, b);
   // The text among them is not counted.
   return askFrom(f, arguments);
@@ -128,7 +133,7 @@ export function fn(f, text, receiver) {
 /** `fn` for a callee about which nothing is known yet. */
 export function unknown(f, text, receiver) {
   forget();
-  if (typeof f !== "function") throw new TypeError(`${text} is not a function`);
+  if (typeof f !== "function") notCallable(text);
   if (counted(receiver) && !gives(f)) share(receiver);
   return f;
 }

@@ -137,7 +137,7 @@ const NONE = { f: undefined, finish: () => false };
 const methods = new SafeMap([
   [M.set, (m, key, v) => {
     const old = lookUp(m, key);
-    if (!mapHas(m, key)) taken(m, key);
+    if (!mapHas(m, key)) Stamp.isExposed(m) ? share(key) : taken(m, key);
     taken(m, v);
     if (counted(old) && !Stamp.isFlying(m)) release(old);
     return itself(M.set, m);
@@ -158,10 +158,16 @@ const methods = new SafeMap([
     return NONE;
   }],
   [M.clear, cleared], [S.clear, cleared],
+  // Whoever gets the iterator gets keys, and no values: keys are seldom counted.
+  [M.keys, (m) => {
+    each.get(M)(m, (child, key) => share(key));
+    Stamp.expose(m);
+    return NONE;
+  }],
   [M.get, () => NONE], [M.has, () => NONE], [S.has, () => NONE],
 ]);
 const homes = new SafeMap([
-  [M.set, M], [M.delete, M], [M.clear, M], [M.get, M], [M.has, M], [M.forEach, M], [S.add, S], [S.delete, S], [S.clear, S], [S.has, S], [S.forEach, S],
+  [M.set, M], [M.delete, M], [M.clear, M], [M.get, M], [M.has, M], [M.keys, M], [M.forEach, M], [S.add, S], [S.delete, S], [S.clear, S], [S.has, S], [S.forEach, S],
 ]);
 function cleared(v) {
   if (Stamp.isFlying(v)) return NONE;

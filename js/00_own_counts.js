@@ -60,8 +60,10 @@ const ODD = 8;
 const COLLECTION = 16;
 /** A Map. */
 const MAP = 32;
+/** An iterator that others may hold gives its keys. */
+const EXPOSED = 64;
 /** How often it was handed out and not claimed yet, from here on: what it held then others may have seen. */
-const FLIGHT = 64;
+const FLIGHT = 128;
 
 /** The count of a container: an array, object literal or instance stamped at birth. */
 export class Stamp extends Given {
@@ -81,6 +83,12 @@ export class Stamp extends Given {
   }
   static isMap(v) {
     return (v.#known & MAP) !== 0;
+  }
+  static isExposed(v) {
+    return (v.#known & EXPOSED) !== 0;
+  }
+  static expose(v) {
+    v.#known |= EXPOSED;
   }
   static makeCollection(v, isMap) {
     v.#known |= isMap ? COLLECTION | MAP : COLLECTION;

@@ -16,6 +16,7 @@ export const slice = uncurried(String.prototype.slice);
 export const startsWith = uncurried(String.prototype.startsWith);
 const { parse } = JSON;
 export const includes = uncurried(Array.prototype.includes);
+export const contains = uncurried(String.prototype.includes);
 
 /** What an own data property holds. */
 export const value = (o, key) => getOwnPropertyDescriptor(o, key)?.value;

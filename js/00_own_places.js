@@ -276,6 +276,18 @@ export const arrayNext = iteratorPrototype.next;
 /** An array that is iterated as arrays are, without code of the program. */
 export const iterated = (v) => isArray(v) && v[Symbol.iterator] === arrayIterator && iteratorPrototype.next === arrayNext;
 
+/** Arrays are iterated without code of the program. */
+export const listsAreQuiet = () => A[Symbol.iterator] === arrayIterator && iteratorPrototype.next === arrayNext;
+
+/** A list of the runtime half that the program's own spread steps through, in a form that nobody watches: its
+ * counts stay for ever where somebody watches arrays. */
+export function unseen(list) {
+  if (listsAreQuiet()) return list;
+  let i = 0;
+  const next = () => (i < list.length ? { value: list[i++], done: false } : { value: undefined, done: true });
+  return { __proto__: null, [Symbol.iterator]: () => ({ __proto__: null, next }) };
+}
+
 const { hasInstance } = Symbol;
 const ordinaryInstance = Function.prototype[hasInstance];
 
@@ -395,7 +407,7 @@ export function list(v, text) {
   if (!counted(v)) return v;
   spread(v);
   // A tensor, which iterates over fresh handles, or what is shared by now.
-  return isContainer(v) && counted(v) ? lit([...v]) : v;
+  return isContainer(v) && counted(v) ? unseen(lit([...v])) : v;
 }
 
 /** `{ ...v }`: what is counted has data properties only, so that copying them shows it to nobody. */

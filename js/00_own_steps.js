@@ -13,7 +13,7 @@ import {
 import { askMore, askOn, fnOn } from "ext:mlrun_tensor/00_own_arrays.js";
 import { ask, askFetched, own } from "ext:mlrun_tensor/00_own_calls.js";
 import { iterates as iteratesCollection, nextOf, rest, walks as walksCollection } from "ext:mlrun_tensor/00_own_collections.js";
-import { arrayNext, awaitable, iterable, iterated, iteratorPrototype, list, readsQuietly, spread } from "ext:mlrun_tensor/00_own_places.js";
+import { arrayNext, awaitable, iterable, iterated, iteratorPrototype, list, listsAreQuiet, readsQuietly, spread, unseen } from "ext:mlrun_tensor/00_own_places.js";
 
 // A token carries the count of what an asynchronous function completes with to the `await` that
 // made it just before the call. Nothing runs between the two, so it cannot go astray.
@@ -92,7 +92,7 @@ export function ownGen(v, f) {
 }
 
 /** A generator that a compiled function has made, for what steps through it at once. */
-export const isMade = (v) => generators.has(v) && untouched(v) === Generator.next;
+export const isMade = (v) => generators.has(v) && untouched(v) === Generator.next && listsAreQuiet();
 
 const plainObject = (o) => typeof o === "object" && o !== null && counts.isProxy?.(o) === false;
 
@@ -315,7 +315,7 @@ Object.setPrototypeOf(Stepper.prototype, null);
 export function collect(v, f, text) {
   const d = drive(v, f, false, undefined, text);
   const next = nextOf(v);
-  if (next !== undefined) return rest(v, next);
+  if (next !== undefined) return unseen(rest(v, next));
   if (d === v) return list(v);
   if (!Driver.is(d) && !Stepper.is(d)) return d;
   const out = setPrototypeOf([], null);
@@ -323,7 +323,7 @@ export function collect(v, f, text) {
     out[out.length] = hold(x);
     yielded(d);
   }
-  return adopt(setPrototypeOf(out, A));
+  return unseen(adopt(setPrototypeOf(out, A)));
 }
 
 /** A stepper for an object whose iterator and steps are made by compiled functions. */

@@ -162,6 +162,9 @@ impl Fuzz {
     fn compare(&self, written: &Written, problems: &mut Vec<String>) -> Result<usize, String> {
         let Written { first, count, .. } = *written;
         let expected = self.outputs(MODES[0], written, first, count)?;
+        let broken = |text: &str| text.contains("uncaught TypeError: SyntaxError:");
+        let broken = expected.iter().filter(|(_, text)| broken(text));
+        problems.extend(broken.map(|(seed, _)| format!("program {seed} is not JavaScript")));
         for mode in &MODES[1..] {
             let got = self.outputs(mode, written, first, count)?;
             for (seed, expected) in &expected {

@@ -9,6 +9,7 @@ import { loops, members } from "./members.js";
 import { natives } from "./natives.js";
 import { rule } from "./rules.js";
 import { generators, promises } from "./steps.js";
+import { awaitedStrangers, strangers } from "./strangers.js";
 import { training } from "./training.js";
 
 function rng(seed) {
@@ -176,7 +177,7 @@ class Generator {
         () => (this.library ? pad(training(this)) : this.views(indent)), () => this.labelled(d, indent), () => this.otherLoop(d, indent),
         () => this.builtins(indent), () => this.builtins(indent), () => this.builtins(indent),
         () => this.finallyUse(indent),
-        () => this.pattern(indent), () => this.pattern(indent), () => getters(this, rule, indent), () => this.views(indent), () => this.views(indent),
+        () => this.pattern(indent), () => this.pattern(indent), () => getters(this, rule, indent), () => getters(this, rule, indent), () => pad(strangers(this)), () => pad(strangers(this)), () => this.views(indent), () => this.views(indent),
         () => this.donate(indent), () => this.arrays(indent), () => this.arrays(indent), () => this.odds(indent), () => this.odds(indent),
       );
     }
@@ -184,7 +185,7 @@ class Generator {
     if (this.labels.length) options.push(() => this.jumpTo(indent), () => this.jumpTo(indent));
     if (this.inFunction && this.chance(0.4)) options.push(() => pad(`if (${this.n(1)} % 4 === 0) return ${this.t(2)};`));
     if (this.inTry > 0) options.push(() => pad(`if (${this.n(1)} % 3 === 0) throw new Error("e${this.int(9)}");`));
-    if (this.inAsync) options.push(() => pad("await null;"), () => pad(`print(await id(${this.t(1)}));`), () => pad(promises(this)));
+    if (this.inAsync) options.push(() => pad("await null;"), () => pad(`print(await id(${this.t(1)}));`), () => pad(promises(this)), () => pad(this.chance(0.3) ? awaitedStrangers(this) : promises(this)));
     if (this.inGenerator) options.push(() => pad(`yield ${this.t(2)};`));
     return this.pick(options)();
   }

@@ -17,7 +17,7 @@ const CONSTRUCTS = [
   // Loops.
   "for (const a of #) s.sum();", "for (let a of #) { a = t; }", "for (l of #) s.sum();", "for (o.p of #) s.sum();", "for (const [a] of [#]) s.sum();", "for (const [a, b] of [#]) s.sum();", "for (const { a } of [#]) s.sum();",
   "for (const { a, b } of [#]) s.sum();", "for (const { a: { b } } of [#]) s.sum();", "for (const { a: [b] } of [{ a: # }]) s.sum();", "for (const [a, { b }] of [[t, #]]) s.sum();", "for (const a in #.b.c) s.sum();", "for (const a of #.b) s.sum();",
-  "for await (const a of #) s.sum();", "for await (const [a] of [#]) s.sum();", "for await (const { a, b } of [#]) s.sum();",
+  "for (const a of #.none()) s.sum();", "for (const a of o.none(#)) s.sum();", "for (const [a, b] of #.none(t)) s.sum();", "for (const a of missing(#)) s.sum();", "[...#.none()]", "f(...o.none(#))", "const [a] = #.none();", "for await (const a of o.none(#)) s.sum();", "for await (const a of #) s.sum();", "for await (const [a] of [#]) s.sum();", "for await (const { a, b } of [#]) s.sum();",
   // Patterns.
   "const [a] = #;", "const [a, b] = #;", "const [a, , b = t] = #;", "const [] = #;", "const [...a] = #;", "const [[a]] = [#];", "const [{ a }] = [#];", "[l] = #;", "[l, o.p] = #;", "[o.p] = #;", "[l = t] = #;", "f([l] = #)",
   "const { a } = #;", "const { a, b } = #;", "const {} = #;", "const { a: { b } } = #;", "const { a: [b] } = { a: # };", "const { a: { b } } = { a: # };", "const { [key]: a } = #;", "const { 1: a } = #;", 'const { "a b": a } = #;', "const { a = t } = #;", "const { a: { b } = # } = {};",
@@ -78,8 +78,21 @@ const ODD = [
   [/^const \{ a: \[b\] \} = \{ a: # \};$|^yield\* #$/, /./],
   [/^(for|f\(|\[|const).*\{ \[Symbol\.iterator\]: #/, /./],
   [/^t instanceof #$/, /./], [/\.m\(#\)$/, /^\(l =/],
+  // Tagged templates, logical assignments to members, fields whose value has slots (a function of its own), methods of super.
+  [/`a/, /./], [/^#\.a(\.b)? (\?\?|\|\|)= t$/, /./], [/^#\.a(\+\+| \+= 1)$/, /\.f\(|^\(l =/], [/^(new \(class|class A) \{ (static )?a = #\.b/, /./], [/super\(#\.b\.c\)/, /^this/], [/super\.none/, /./],
+  [/^\[\.\.\.#\.none/, /^new /], [/^const \[a\] = #\.none|^\(\(\[a\] = #\)|\{ yield\* #; \}/, /./],
 ];
 const isOdd = (construct, operand) => ODD.some(([c, o]) => c.test(construct) && o.test(operand));
+
+/** Not every operand may stand everywhere. */
+function isFunction(text) {
+  try {
+    new Function(`"use strict"; (${text});`);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** One program for each construct. */
 function programs() {
@@ -90,7 +103,7 @@ function programs() {
       const kind = `${text.includes("await") ? "async " : ""}function${text.startsWith("yield") ? "*" : ""}`;
       const body = `const s = t.add(1), k = s; let l = x; ${text}${text.endsWith(";") || text.endsWith("}") ? "" : ";"} s.sum(); l = s; return k.sum();`;
       const run = kind.endsWith("*") ? `function (x, o, f) { return (${kind} () { ${body} }).call(this).next(); }` : `${kind} (x, o, f) { ${body} }`;
-      return `await show(${JSON.stringify(text)}, ${run});`;
+      return isFunction(run) ? `await show(${JSON.stringify(text)}, ${run});` : "";
     });
     return PRELUDE + functions.join("\n") + "\n";
   });

@@ -33,3 +33,16 @@ export class Taker {
 export const foreignTaker = new Function("take", "return (p, q) => ({ p, q, o: { p, q }, get g() { take(); this.p = q; return this.q; }, get h() { const old = this.p; take(); this.q = old; return old; } })")(take);
 export class Odd extends Array { static get [Symbol.species]() { return Array; } }
 export const foreignBase = new Function("return class { constructor(p) { this.p = p; } }")();
+// What strangers see: containers too would be seen by what older engines do behind `new`.
+export const see = new Function("v", "if (v?.add) (globalThis.harness.seen ??= []).push(v);");
+const stranger = (text) => new Function("see", `return ${text};`)(see);
+export const foreignLook = stranger("(f) => { const o = f(); see(o.p); see(o.l?.[0]); see(o.i?.p); return o.p; }");
+export const foreignFirst = stranger("(l) => { see(l[0]); return l[0]; }");
+export const foreignLater = stranger("(p) => p.then((o) => { see(o.p); see(o.l?.[0]); })");
+export const foreignMemo = stranger("(f) => (globalThis.harness.memo ??= f())");
+export const foreignSteps = stranger("(g) => (function* () { for (const v of g) { see(v); yield v; } })()");
+export const foreignIterate = stranger("(iterate) => function () { see(this[0]); return iterate.call(this); }");
+export const foreignNext = stranger("(next) => function () { const step = next.call(this); see(Array.isArray(step.value) ? step.value[1] : step.value); return step; }");
+export const foreignIterator = stranger("function () { const step = this.next(); see(Array.isArray(step.value) ? step.value[1] : step.value); return [step.value].values(); }");
+export const foreignTest = stranger("{ [Symbol.hasInstance](v) { see(v); return true; } }");
+export const ForeignMap = stranger("class extends Map { constructor(l) { super(l); see(l?.[0]?.[1]); } set(k, v) { see(v); return super.set(k, v); } }");

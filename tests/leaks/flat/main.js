@@ -273,6 +273,22 @@ flat("state in maps and sets", (i) => {
   sink += [...named.values()][1].sum().item();
   named.delete("a");
 });
+flat("a cache that forgets its oldest", (i) => {
+  const cache = new Map();
+  for (let k = 0; k < 4; k++) {
+    cache.set(`k${k}`, x.add(k));
+    if (cache.size > 2) cache.delete(cache.keys().next().value);
+  }
+  const [oldest] = cache.keys();
+  sink += cache.get(oldest).sum().item() + [...cache.keys()].length;
+});
+class Bag { kept = new Map(); list = []; }
+flat("a class of fields alone", (i) => {
+  const bag = new Bag();
+  bag.kept.set("a", x.add(i));
+  bag.list.push(y.add(i));
+  sink += bag.kept.get("a").sum().item() + bag.list[0].sum().item();
+});
 flat("layers", () => {
   const l = new nn.Linear(6, 2), p = new nn.Parameter(x.detach());
   sink += l.forward(x).sum().item() + p.sum().item();

@@ -155,11 +155,12 @@ const follows = new Set();
 const endings = new Set();
 const elementwise = ["add", "sub", "mul", "div", "neg", "exp", "log", "relu", "tanh", "square", "abs"];
 for (const [name, f] of Object.entries(operations)) {
-  const method = { [name](...args) {
-    const [a, b] = Tensor.taken();
-    const result = given(f(this, ...args));
+  // No list of operands: a program may watch how arrays are iterated.
+  const method = { [name](x, y, z) {
+    const { 0: a, 1: b } = Tensor.taken();
+    const result = given(f(this, x, y, z));
     if (a !== undefined && a === this) Tensor.end(a);
-    if (b !== undefined && b === args[0] && a !== b) Tensor.end(b);
+    if (b !== undefined && b === x && a !== b) Tensor.end(b);
     return result;
   } }[name];
   if (elementwise.includes(name)) endings.add(method);

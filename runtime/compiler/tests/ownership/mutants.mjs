@@ -85,6 +85,6 @@ export const mutants = {
   "getters do not hold their receiver": { emitted: [[/\$0this = \$own\.hold\(this\);/g, ""]] },
   "getters of other code are not noticed": { runtime: [["    if (hasForeign(c)) return;\n", ""]] },
   "a container in flight gets what others do not see": { runtime: [["  if (Stamp.isFlying(container)) return void share(v);\n", ""]] },
-  "classes are not retained before": { emitted: [[/\(\$0\w+ = \$own\.hold\(\w+\), \{(\["C"\]: class)/g, "({$1"]] },
+  "classes are not retained before": { emitted: [[/\(\$0\w+ = \$own\.hold\(\w+\), \{(\["\w+"\]: class)/g, "({$1"]] },
   "any generator is driven": { runtime: [["if (generators.has(v) || (f !== undefined && !counted(v) && yields(f))) {", "if (untouched(v) !== undefined) {"]] },
 };

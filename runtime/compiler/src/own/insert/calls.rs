@@ -405,7 +405,7 @@ impl<'t> Inserter<'t> {
             self.value(key);
         }
         self.behind(member);
-        let text = quote(&call.text);
+        let text = quote(self.callee_text(e, call));
         // Of these builtins more is known than of a callee that gets a counted receiver.
         let builtin = call.walks_array() || call.makes_container();
         let check = operand.check || builtin;
@@ -464,6 +464,18 @@ impl<'t> Inserter<'t> {
         }
     }
 
+    /// What V8 calls the callee, or all that it says where the result is iterated right here.
+    fn callee_text<'s>(&'s self, e: &Expr, call: &'s Call) -> &'s str {
+        const EITHER: &str = " is not a function or ";
+        let says = self.tree.iterated.get(&e.span.start).map_or("", |says| &says.text);
+        // A call inside begins at the same place. What is iterated V8 prints without its calls.
+        let own = says.find(EITHER).is_some_and(|at| says[..at] == call.text.replace("(...)", ""));
+        match own || (self.drives.is_some() && says.contains(EITHER)) {
+            true => says,
+            false => &call.text,
+        }
+    }
+
     /// Any other callee: its value is fetched before the arguments.
     pub(super) fn fetched_call(
         &mut self,
@@ -489,7 +501,7 @@ impl<'t> Inserter<'t> {
         self.value(&call.callee);
         let (pre, post) = guarded(&call.callee);
         self.wrap(m, call.callee.span, pre, post);
-        let text = quote(&call.text);
+        let text = quote(self.callee_text(e, call));
         // `o.m?.(x)` calls with a receiver.
         let link = matches!(call.callee.kind, Kind::Link).then_some(call.callee.span.start);
         let operand = link.and_then(|at| self.receivers.remove(&at)).unwrap_or_default();

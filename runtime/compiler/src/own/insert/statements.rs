@@ -115,8 +115,9 @@ impl<'t> Inserter<'t> {
             | StmtKind::Return(None) => {}
             StmtKind::Expr(e) => return self.top(e, |i, e| i.effect(e)),
             StmtKind::Declare(list) => {
-                let mut flush = vec![];
+                let mut flush: Vec<String> = vec![];
                 for d in list {
+                    self.superseded(s, d, &mut flush);
                     let early = self.next();
                     self.bind_before(d, early);
                     let done = self.declarator(d);
@@ -232,6 +233,28 @@ impl<'t> Inserter<'t> {
         }
         if !matches!(s.kind, StmtKind::Try { .. }) {
             crate::own::modes::each_child(s, &mut |c| self.override_at(c, given));
+        }
+    }
+
+    /// Slots of a declaration that one of its next declarators fills: that gives up the old value itself.
+    fn superseded(&mut self, s: &Stmt, d: &Declarator, flush: &mut Vec<String>) {
+        if flush.is_empty() {
+            return;
+        }
+        let mut given = Set::default();
+        d.init.iter().for_each(|e| assigned_in(e, &mut given));
+        match &d.target {
+            Target::Var(sym, _) => _ = given.insert(*sym),
+            Target::Pattern(pattern) => pattern.vars.iter().for_each(|&v| _ = given.insert(v)),
+            _ => {}
+        }
+        let mut mentioned = BTreeSet::new();
+        if !given.is_empty() {
+            self.mentions(s, &mut mentioned);
+        }
+        for sym in mentioned.into_iter().filter(|&sym| given.contains(sym)) {
+            let slot = self.slot_of(sym);
+            flush.retain(|s| *s != slot);
         }
     }
 

@@ -171,6 +171,13 @@ impl<'t> Search<'t> {
                 self.raise(*unit);
             }
             Kind::Call(call) | Kind::Construct(call) => {
+                // What it makes is filled right here.
+                if let (Kind::Construct(_), Kind::Read(sym)) = (&e.kind, &call.callee.kind)
+                    && self.strong.units[id] == Level::Strong
+                    && let Some(&class) = self.named.get(sym)
+                {
+                    self.touch(class);
+                }
                 for a in &call.args {
                     if let Kind::Function(unit) = a.value.kind {
                         self.raise(unit);
