@@ -21,6 +21,7 @@ pub(super) fn solve(units: &mut [Unit], vars: &mut [Var]) {
         vars,
         callers,
         plain: vec![true; units.len()],
+        has_this: units.iter().map(|u| u.kind == UnitKind::Function).collect(),
         claims: vec![],
         waiting: Links::default(),
         changed: vec![],
@@ -53,6 +54,8 @@ struct Flow<'t> {
     callers: Links,
     /// Functions that have returned plain values only.
     plain: Vec<bool>,
+    /// Functions with a `this` of their own.
+    has_this: Vec<bool>,
     /// Claims that wait for variables.
     claims: Vec<(Claim, &'t Expr)>,
     /// Claims to look at again when a variable changes.
@@ -90,6 +93,12 @@ impl<'t> Flow<'t> {
 
     fn store(&mut self, sym: Sym, value: &'t Expr) {
         self.vars[sym].hinted |= gives_tensor(value) || matches!(value.kind, Kind::Construct(_));
+        // Its methods may fill it.
+        if let Kind::Literal { items, .. } = &value.kind
+            && items.iter().any(|i| matches!(i.value.kind, Kind::Function(f) if self.has_this[f]))
+        {
+            self.change(sym, |var| var.filled = true);
+        }
         self.claim(Claim::Store(sym), value);
     }
 

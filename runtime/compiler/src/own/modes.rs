@@ -124,9 +124,6 @@ fn mode(var: &Var, unit: &Unit) -> Mode {
         let constant = var.kind == VarKind::Const;
         return if constant { Mode::Kept { entry: false } } else { Mode::Shared { entry: false } };
     }
-    if var.destructured && var.captured && var.assigned > 0 {
-        return Mode::Shared { entry: false };
-    }
     if var.captured {
         return match (var.assigned > 0, var.in_loop) {
             (false, _) => Mode::Kept { entry: false },

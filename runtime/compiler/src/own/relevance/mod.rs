@@ -163,6 +163,18 @@ mod tests {
             ),
             ("class Net extends nn.Module { pick(x) { return x[0]; } }", "(x)"),
             ("class Vec { constructor(x) { this.x = x; } len() { return this.x; } }", ""),
+            (
+                "class P { get v() { return this.x; } set v(x) { this.x = x; } } function f(p) { p.v = randn([1]); }",
+                "() | (x) | function f(p)",
+            ),
+            (
+                "class P { get v() { return this.x; } } function f(p) { p.n = randn([1]); return p.v; }",
+                "() | function f(p)",
+            ),
+            (
+                "class P { get v() { return this.x; } } function f(p) { return randn([1]); } function g(p) { return p.v; }",
+                "function f(p)",
+            ),
             // Functions inside of each other.
             ("function f() { const x = randn([1]); return () => x; }", "function f() | () => x"),
             ("function f() { return [1].map((x) => x + 1); }", ""),

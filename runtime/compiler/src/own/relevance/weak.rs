@@ -191,6 +191,17 @@ impl<'t> Search<'t> {
                     self.call(sym);
                 }
             }
+            // A setter.
+            Kind::Assign(a) if a.op != AssignOp::Arithmetic => {
+                if let Target::Member(member) = &a.target
+                    && let Kind::Member(m) = &member.kind
+                    && self.passes(id, &a.value)
+                {
+                    self.named(m);
+                }
+            }
+            // A getter.
+            Kind::Member(m) if self.passes(id, &m.object) => self.named(m),
             _ => {}
         }
         e.children(&mut |c| self.calls(id, c));
@@ -205,16 +216,28 @@ impl<'t> Search<'t> {
         }
     }
 
-    fn callee(&mut self, id: UnitId, call: &'t Call) {
+    /// Whether a function may hand on a tensor in this.
+    fn passes(&self, id: UnitId, e: &Expr) -> bool {
         let vars = &self.tree.vars;
-        let strong = self.strong.units[id] == Level::Strong;
         // A weak function hands on only what it was handed.
-        let handed = |e: &Expr| match root(e).kind {
+        let handed = || match root(e).kind {
             Kind::This | Kind::Link => true,
             Kind::Read(sym) => vars[sym].kind == VarKind::Param || self.strong.vars[sym],
             _ => false,
         };
-        let passes = |e: &Expr| (strong || handed(e)) && !e.is_plain(vars);
+        (self.strong.units[id] == Level::Strong || handed()) && !e.is_plain(vars)
+    }
+
+    /// The functions that a property of this name may be.
+    fn named(&mut self, m: &'t Member) {
+        let Some(name) = m.name.as_deref() else { return };
+        let methods = self.methods.remove(name.trim_start_matches('#'));
+        methods.into_iter().flatten().for_each(|unit| self.raise(unit));
+    }
+
+    fn callee(&mut self, id: UnitId, call: &'t Call) {
+        let strong = self.strong.units[id] == Level::Strong;
+        let passes = |e: &Expr| self.passes(id, e);
         let args = || call.args.iter().any(|a| a.spread && strong || passes(&a.value));
         match &call.callee.kind {
             Kind::Read(sym) if args() => {
@@ -228,9 +251,7 @@ impl<'t> Search<'t> {
                 if let (Kind::Read(sym), true) = (&m.object.kind, call.passes_through()) {
                     self.call(*sym);
                 }
-                let Some(name) = m.name.as_deref() else { return };
-                let methods = self.methods.remove(name.trim_start_matches('#'));
-                methods.into_iter().flatten().for_each(|unit| self.raise(unit));
+                self.named(m);
             }
             _ => {}
         }
