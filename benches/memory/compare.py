@@ -7,8 +7,8 @@ first step, and whether it goes on growing.
 `--tfjs` names a folder where `npm install @tensorflow/tfjs` was run; `--python` one with torch.
 Anonymous resident memory is read from outside, every 5 ms: pages of an executable that are read in
 when a part of it first runs (an optimizing compiler) are nothing that a program holds. Per line: the
-highest value above that of the moment after the first step, and the slope of the second half (least
-squares), in MB per 1,000 steps.
+value at the moment after the first step (what a system loaded before belongs to it), the highest value
+above that, and the slope of the second half (least squares), in MB per 1,000 steps.
 """
 import argparse
 import shutil
@@ -49,7 +49,7 @@ def measure(command, steps, cwd=None):
     spread = sum((t - mean_t) ** 2 for t, _ in half) or 1
     per_second = sum((t - mean_t) * (m - mean_m) for t, m in half) / spread
     seconds_per_1000 = samples[-1][0] / steps * 1000
-    return (max(m for _, m in samples) - base, per_second * seconds_per_1000, samples[-1][0]), None
+    return (base, max(m for _, m in samples) - base, per_second * seconds_per_1000, samples[-1][0]), None
 
 
 def main():
@@ -72,7 +72,7 @@ def main():
         # Node resolves packages from the file's own folder.
         shutil.copy(HERE / "tfjs.mjs", Path(args.tfjs) / "mlrun-compare.mjs")
         systems["TensorFlow.js"] = lambda name: ["node", str(Path(args.tfjs) / "mlrun-compare.mjs"), name, steps]
-    print(f"{'program':<10} {'system':<22} {'growth MB':>10} {'slope MB/1000':>14} {'seconds':>8}")
+    print(f"{'program':<10} {'system':<22} {'base MB':>8} {'growth MB':>10} {'slope MB/1000':>14} {'seconds':>8}")
     for name in args.programs:
         for system, command in systems.items():
             if args.only and system not in args.only:
@@ -81,8 +81,8 @@ def main():
             if result is None:
                 print(f"{name:<10} {system:<22} {problem}")
                 continue
-            growth, slope, seconds = result
-            print(f"{name:<10} {system:<22} {growth:>10.1f} {slope:>14.2f} {seconds:>8.1f}", flush=True)
+            base, growth, slope, seconds = result
+            print(f"{name:<10} {system:<22} {base:>8.1f} {growth:>10.1f} {slope:>14.2f} {seconds:>8.1f}", flush=True)
 
 
 if __name__ == "__main__":
