@@ -608,9 +608,13 @@ for await (const v of ${ag}(${this.t(1)})) { const w = v.add(1); ${this.pick(["p
     const evals = this.chance(0.02) ? (rule("direct eval"), `print(eval("id(kept0)"));\n`) : "";
     const inside = this.chance(0.3);
     rule(inside ? "helpers inside" : "helpers of a file");
+    // What code that is left alone prints is shared from then on.
+    const shares = this.chance(0.2);
+    rule(shares ? "printed by others" : "printed as a copy");
+    const print = shares ? "const { print } = globalThis.harness;" : 'const print = (v) => globalThis.harness.print(typeof v?.clone === "function" ? v.clone() : v);';
     return `import { ${this.library ? LIBRARY : "full"} } from "mlrun";
 ${inside ? helpersInside(this.prelude) : helpersOfFile(this.prelude)}
-const { print } = globalThis.harness;
+${print}
 const kept = [], later = [];
 const kept0 = full([${this.size}], 3);
 let lastMade;

@@ -17,7 +17,7 @@ const RULES = [
   "sort", "splice", "values and entries", "getter", "getter in a pattern", "getter in a nested pattern", "getter in a parameter", "getter in a loop", "getter of other code in a pattern", "iterator in a pattern",
   "proxy in a pattern", "class behind a pattern", "getter empties its place", "iterator by hand", "list in a field", "filled by a callee", "converted", "property of a function", "recursion", "thrown tensor",
   "frozen object", "defined property", "proxy", "weak map", "spread into a literal", "list changed as a whole", "copy of a list", "conversion of an operand", "assigned properties", "deleted property",
-  "optional chain", "spread generator", "counted map", "loop over a map", "counted set", "helpers inside", "helpers of a file",
+  "optional chain", "spread generator", "counted map", "loop over a map", "counted set", "helpers inside", "helpers of a file", "printed by others", "printed as a copy",
   "stranger remembers", "stranger looks into what it got", "stranger looks into a list", "arguments for a stranger", "stranger in an iterator", "stranger in a generator", "stranger tests an instance",
   "stranger under a known name", "stranger awaits", "pairs of a map are kept", "defaults run other functions",
 ];
