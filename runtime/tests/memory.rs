@@ -211,6 +211,9 @@ fn a_host_ends_a_program_from_another_thread() {
         "import { ones } from 'mlrun'; for (;;) ones([1 << 18]);",
         "await new Promise((resolve) => setTimeout(resolve, 1e6));",
         "setInterval(() => {}, 1);",
+        "/(a+)+$/.test('a'.repeat(40) + 'b');",
+        "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);",
+        "let x = 3n ** 1000000n; for (;;) x * x;",
         "for (;;) { try { for (;;); } catch {} finally {} }",
     ];
     for program in programs {
