@@ -1,5 +1,6 @@
 //! Elements from one dtype, layout or place to another.
 
+use crate::copy;
 use crate::isa::{Isa, Kernel, dispatch};
 use mlrun_tensor_core::DType;
 
@@ -19,8 +20,7 @@ pub unsafe fn gather(dst: *mut u8, src: *const u8, step: isize, dtype: DType, n:
                     let v = *src.cast::<$t>();
                     (0..n).for_each(|i| *dst.add(i) = v);
                 } else if step == -size {
-                    let src = src.cast::<$t>();
-                    (0..n).for_each(|i| *dst.add(i) = *src.sub(i));
+                    dispatch(Backwards { dst, src: src.cast::<$t>(), n });
                 } else {
                     for i in 0..n {
                         *dst.add(i) = *src.offset(i as isize * step).cast::<$t>();
@@ -72,6 +72,22 @@ pub unsafe fn scatter(dst: *mut u8, step: isize, dtype: DType, src: *const u8, n
             4 => plain!(u32),
             _ => plain!(u64),
         },
+    }
+}
+
+/// `dst[i] = src[-i]`.
+struct Backwards<T> {
+    dst: *mut T,
+    src: *const T,
+    n: usize,
+}
+
+impl<T: Copy> Kernel for Backwards<T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        // SAFETY: the caller of `gather` vouches for both ranges.
+        (0..self.n).for_each(|i| unsafe { *self.dst.add(i) = *self.src.sub(i) });
     }
 }
 
@@ -270,7 +286,7 @@ short_casts!(f64 => i8, u8, i16);
 pub unsafe fn cast(dst: *mut u8, to: DType, src: *const u8, from: DType, n: usize) {
     if from == to {
         // SAFETY: passed on to the caller.
-        return unsafe { std::ptr::copy_nonoverlapping(src, dst, n * to.size()) };
+        return unsafe { copy::bytes(dst, src, n * to.size()) };
     }
     let half = |d: DType| matches!(d, DType::F16 | DType::BF16);
     if (half(from) && to != DType::F32) || (half(to) && from != DType::F32) {

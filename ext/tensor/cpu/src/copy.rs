@@ -96,6 +96,49 @@ pub unsafe fn run(
     }
 }
 
+/// Copies `n` bytes, vector by vector from some length on: a system's own copying of 1 to 256 KB was
+/// found to take three times as long where they are in no cache.
+///
+/// # Safety
+/// Both sides cover `n` bytes and do not overlap.
+#[inline(always)]
+pub unsafe fn bytes(dst: *mut u8, src: *const u8, n: usize) {
+    match n {
+        // SAFETY: passed on to the caller.
+        0..256 => unsafe { std::ptr::copy_nonoverlapping(src, dst, n) },
+        _ => dispatch(Bytes { dst, src, n }),
+    }
+}
+
+/// At least 64 bytes.
+struct Bytes {
+    dst: *mut u8,
+    src: *const u8,
+    n: usize,
+}
+
+impl Kernel for Bytes {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        type Block = [u64; 8];
+        let last = self.n - size_of::<Block>();
+        let block = |at: usize| {
+            // SAFETY: whoever makes the job vouches for both sides.
+            unsafe {
+                let block = self.src.add(at).cast::<Block>().read_unaligned();
+                self.dst.add(at).cast::<Block>().write_unaligned(block);
+            }
+        };
+        let mut at = 0;
+        while at < last {
+            block(at);
+            at += size_of::<Block>();
+        }
+        block(last);
+    }
+}
+
 fn as_bits(d: DType) -> DType {
     match d.size() {
         1 => DType::U8,

@@ -21,6 +21,7 @@ mod erf64;
 pub mod gemm;
 pub mod index;
 pub mod isa;
+pub mod join;
 pub mod lanes;
 pub mod math;
 pub mod norm;

@@ -1,7 +1,8 @@
 //! Sorting and searching along one dimension, and finding what is not 0.
 //!
 //! Elements become unsigned keys whose order is theirs (NaN last, both zeros equal), packed with
-//! their position: any sort of the pairs is then a stable sort of the elements.
+//! their position: any sort of the pairs is then a stable sort of the elements. Keys count from the
+//! first one of their line, so that nearly all pairs fit into a word.
 
 use crate::elementwise::Operand;
 use crate::ptr::SyncPtr;
@@ -56,16 +57,15 @@ sortable! {
 }
 
 /// Key and position in one number.
-trait Packed: Copy + Ord + Send + Sync + 'static {
-    fn pack(key: u64, at: usize, descending: bool) -> Self;
+trait Packed: Copy + Ord {
+    fn pack(key: u64, at: usize) -> Self;
     fn at(self) -> usize;
 }
 
-/// Keys of 32 bits in lines shorter than 2^32.
+/// Keys below 2^32 in lines shorter than 2^32.
 impl Packed for u64 {
     #[inline(always)]
-    fn pack(key: u64, at: usize, descending: bool) -> u64 {
-        let key = if descending { !(key as u32) as u64 } else { key };
+    fn pack(key: u64, at: usize) -> u64 {
         key << 32 | at as u64
     }
     #[inline(always)]
@@ -76,8 +76,7 @@ impl Packed for u64 {
 
 impl Packed for u128 {
     #[inline(always)]
-    fn pack(key: u64, at: usize, descending: bool) -> u128 {
-        let key = if descending { !key } else { key };
+    fn pack(key: u64, at: usize) -> u128 {
         (key as u128) << 64 | at as u128
     }
     #[inline(always)]
@@ -103,29 +102,20 @@ pub struct Lines<'a> {
 /// `src` covers the shape, the outputs the shape with `k` at `dim`; they overlap nowhere;
 /// positions are int64, values have the source's dtype; `k` is at most the line's length.
 pub unsafe fn sort(threads: &Threads, lines: &Lines) -> Result<(), NoScratch> {
-    macro_rules! with {
-        ($t:ty, $narrow:expr) => {
-            if $narrow && lines.shape.get(lines.dim).is_none_or(|n| *n <= u32::MAX as usize) {
-                run::<$t, u64>(threads, lines)
-            } else {
-                run::<$t, u128>(threads, lines)
-            }
-        };
-    }
     match lines.src.dtype {
-        DType::F32 => with!(f32, true),
-        DType::F16 => with!(f16, true),
-        DType::BF16 => with!(bf16, true),
-        DType::F64 => with!(f64, false),
-        DType::I8 => with!(i8, true),
-        DType::U8 | DType::Bool => with!(u8, true),
-        DType::I16 => with!(i16, true),
-        DType::I32 => with!(i32, true),
-        DType::I64 => with!(i64, false),
+        DType::F32 => run::<f32>(threads, lines),
+        DType::F16 => run::<f16>(threads, lines),
+        DType::BF16 => run::<bf16>(threads, lines),
+        DType::F64 => run::<f64>(threads, lines),
+        DType::I8 => run::<i8>(threads, lines),
+        DType::U8 | DType::Bool => run::<u8>(threads, lines),
+        DType::I16 => run::<i16>(threads, lines),
+        DType::I32 => run::<i32>(threads, lines),
+        DType::I64 => run::<i64>(threads, lines),
     }
 }
 
-fn run<T: Sortable, P: Packed>(threads: &Threads, lines: &Lines) -> Result<(), NoScratch> {
+fn run<T: Sortable>(threads: &Threads, lines: &Lines) -> Result<(), NoScratch> {
     let Lines { shape, dim, k, descending, values, positions, src } = *lines;
     let n = shape.get(dim).copied().unwrap_or(1);
     let others = |strides: &[isize]| -> SmallVec<[isize; 4]> {
@@ -144,33 +134,139 @@ fn run<T: Sortable, P: Packed>(threads: &Threads, lines: &Lines) -> Result<(), N
         SyncPtr(values.ptr.cast::<T>()),
         SyncPtr(src.ptr.cast::<T>()),
     );
+    // Room for wide pairs, or for narrow ones twice.
+    let words = if n >= RADIX || size_of::<T>() == 8 { 2 * n } else { n };
     let done = threads.try_split(walk.len(), (GRAIN / n.max(1)).max(1), |range| {
-        let scratch = Scratch::new::<P>(n)?;
+        let scratch = Scratch::new::<u64>(words)?;
         walk.runs(range, |at, count| {
             for j in 0..count as isize {
                 let [a, b, c]: [isize; 3] =
                     std::array::from_fn(|i| at[i] + j * walk.inner_strides[i]);
-                let line = ps.get().wrapping_offset(c).cast_const();
-                // SAFETY: the scratch holds `n` keys, all written before the slice is made; the
-                // walk stays inside the shape, which the operands cover.
-                unsafe {
-                    for i in 0..n {
-                        let key = (*line.offset(i as isize * from)).key();
-                        scratch.as_ptr::<P>().add(i).write(P::pack(key, i, descending));
-                    }
-                    let keys = std::slice::from_raw_parts_mut(scratch.as_ptr::<P>(), n);
-                    let first = first_in_order(keys, k);
-                    for (i, key) in first.iter().enumerate() {
-                        let (i, at) = (i as isize, key.at() as isize);
-                        *pp.get().offset(a + i * to_at) = at as i64;
-                        *pv.get().offset(b + i * to_value) = *line.offset(at * from);
-                    }
-                }
+                let line = Line {
+                    x: ps.get().wrapping_offset(c),
+                    from,
+                    n,
+                    k,
+                    descending,
+                    values: pv.get().wrapping_offset(b),
+                    to_value,
+                    positions: pp.get().wrapping_offset(a),
+                    to_at,
+                };
+                // SAFETY: the walk stays inside the shape, which the operands cover; the scratch
+                // has `words` words.
+                unsafe { line.sort(scratch.as_ptr()) };
             }
         });
         Ok(())
     });
-    done.map_err(|_| NoScratch { bytes: n.saturating_mul(size_of::<P>()) })
+    done.map_err(|_| NoScratch { bytes: words.saturating_mul(8) })
+}
+
+/// From this length on keys are distributed by their digits, not compared.
+const RADIX: usize = 2048;
+/// Bits of a digit.
+const DIGIT: u32 = 11;
+
+/// One line: where its elements are and where the sorted ones go, each with its step.
+struct Line<T> {
+    x: *const T,
+    from: isize,
+    n: usize,
+    k: usize,
+    descending: bool,
+    values: *mut T,
+    to_value: isize,
+    positions: *mut i64,
+    to_at: isize,
+}
+
+impl<T: Sortable> Line<T> {
+    /// # Safety
+    /// The addresses cover the line; `room` has a word for each element, two for elements of 8
+    /// bytes and from RADIX elements on.
+    unsafe fn sort(&self, room: *mut u64) {
+        let digits = self.n >= RADIX && self.k == self.n;
+        let (mut low, mut high) = (u64::MAX, 0);
+        if size_of::<T>() == 8 || digits {
+            for i in 0..self.n as isize {
+                // SAFETY: passed on to the caller.
+                let key = unsafe { *self.x.offset(i * self.from) }.key();
+                (low, high) = (low.min(key), high.max(key));
+            }
+        } else {
+            (low, high) = (0, u32::MAX as u64);
+        }
+        let range = high.saturating_sub(low);
+        // Counted from the first one on, most keys fit into half a word.
+        let key = |key: u64| if self.descending { high - key } else { key - low };
+        // SAFETY: passed on to the caller; only keys of 8 bytes have a wider range.
+        unsafe {
+            if range > u32::MAX as u64 || self.n > u32::MAX as usize {
+                let pairs = self.pairs(room.cast::<u128>(), key);
+                return self.put(first_in_order(pairs, self.k));
+            }
+            let pairs = self.pairs(room, key);
+            if digits {
+                std::ptr::write_bytes(room.add(self.n), 0, self.n);
+                let spare = std::slice::from_raw_parts_mut(room.add(self.n), self.n);
+                return self.put(by_digits(pairs, spare, range as u32));
+            }
+            self.put(first_in_order(pairs, self.k));
+        }
+    }
+
+    /// # Safety
+    /// As `sort`, with room for a pair for each element.
+    unsafe fn pairs<'a, P: Packed>(&self, room: *mut P, key: impl Fn(u64) -> u64) -> &'a mut [P] {
+        // SAFETY: passed on to the caller; all pairs are written before the slice is made.
+        unsafe {
+            for i in 0..self.n {
+                let k = key((*self.x.offset(i as isize * self.from)).key());
+                room.add(i).write(P::pack(k, i));
+            }
+            std::slice::from_raw_parts_mut(room, self.n)
+        }
+    }
+
+    /// # Safety
+    /// As `sort`.
+    unsafe fn put<P: Packed>(&self, first: &[P]) {
+        for (i, pair) in first.iter().enumerate() {
+            let (i, at) = (i as isize, pair.at() as isize);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                *self.positions.offset(i * self.to_at) = at as i64;
+                *self.values.offset(i * self.to_value) = *self.x.offset(at * self.from);
+            }
+        }
+    }
+}
+
+/// Sorts pairs by their keys, which are at most `range`, the lowest digit first: pairs of equal
+/// digits keep their order, so that equal keys stay in order of their positions.
+fn by_digits<'a>(mut pairs: &'a mut [u64], mut spare: &'a mut [u64], range: u32) -> &'a [u64] {
+    const COUNT: usize = 1 << DIGIT;
+    let digits = (u32::BITS - range.leading_zeros()).div_ceil(DIGIT);
+    let digit = |pair: u64, d: u32| (pair >> (32 + d * DIGIT)) as usize & (COUNT - 1);
+    let mut counts = [[0u32; COUNT]; 3];
+    for pair in pairs.iter() {
+        (0..digits).for_each(|d| counts[d as usize][digit(*pair, d)] += 1);
+    }
+    for d in 0..digits {
+        let places = &mut counts[d as usize];
+        let mut next = 0;
+        for place in places.iter_mut() {
+            (*place, next) = (next, next + *place);
+        }
+        for pair in pairs.iter() {
+            let place = &mut places[digit(*pair, d)];
+            spare[*place as usize] = *pair;
+            *place += 1;
+        }
+        std::mem::swap(&mut pairs, &mut spare);
+    }
+    pairs
 }
 
 /// The `k` smallest keys, in order.
@@ -190,30 +286,40 @@ fn first_in_order<P: Packed>(keys: &mut [P], k: usize) -> &[P] {
 /// `src` holds bytes and covers the shape; `out` has room for `count` rows of `shape.len()`.
 pub unsafe fn nonzero(shape: &[usize], src: Operand, out: *mut i64, count: usize) {
     let ndim = shape.len();
-    let total: usize = shape.iter().product();
+    let (outer, n, step) = match shape.split_last() {
+        Some((n, outer)) => (outer, *n, src.strides[ndim - 1]),
+        None => (shape, 1, 0),
+    };
+    let lines: usize = outer.iter().product();
     let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, ndim);
-    let mut offset = 0isize;
+    let mut line = src.ptr.cast_const();
     let mut row = 0;
-    for _ in 0..total {
-        if row == count {
-            return;
-        }
-        // SAFETY: the coordinates stay inside the shape, the rows below `count`.
-        unsafe {
-            if *src.ptr.offset(offset) != 0 {
-                for (d, &i) in at.iter().enumerate() {
-                    *out.add(row * ndim + d) = i as i64;
+    for _ in 0..lines {
+        for i in 0..n {
+            if row == count {
+                return;
+            }
+            // Written in any case and kept where the element is not 0: whether it is nothing
+            // foretells, and a wrong guess costs more. SAFETY: the coordinates stay inside the
+            // shape, the rows below `count`.
+            unsafe {
+                let to = out.add(row * ndim);
+                for (d, &i) in at.iter().enumerate().take(outer.len()) {
+                    *to.add(d) = i as i64;
                 }
-                row += 1;
+                if ndim > 0 {
+                    *to.add(ndim - 1) = i as i64;
+                }
+                row += (*line.offset(i as isize * step) != 0) as usize;
             }
         }
-        for d in (0..ndim).rev() {
+        for d in (0..outer.len()).rev() {
             at[d] += 1;
-            offset += src.strides[d];
+            line = line.wrapping_offset(src.strides[d]);
             if at[d] < shape[d] {
                 break;
             }
-            offset -= src.strides[d] * shape[d] as isize;
+            line = line.wrapping_offset(-src.strides[d] * shape[d] as isize);
             at[d] = 0;
         }
     }
@@ -273,6 +379,36 @@ mod tests {
         // SAFETY: the vectors cover the shape and `k`.
         unsafe { sort(&Threads::new(1), &lines).unwrap() };
         (values, positions)
+    }
+
+    #[test]
+    fn long_lines_are_sorted_as_short_ones() {
+        let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, 1.5];
+        for n in [RADIX - 1, RADIX, 10_007] {
+            let mut noise = 1u32;
+            let x: Vec<f32> = (0..n)
+                .map(|i| {
+                    noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    // Some of everything, and many equals.
+                    match i % 5 {
+                        0 => odd[(noise >> 16) as usize % odd.len()],
+                        1 => ((noise >> 20) % 50) as f32,
+                        _ => f32::from_bits(noise),
+                    }
+                })
+                .collect();
+            for descending in [false, true] {
+                let mut want: Vec<i64> = (0..n as i64).collect();
+                want.sort_by(|a, b| {
+                    let (a, b) = (x[*a as usize], x[*b as usize]);
+                    let order = a.is_nan().cmp(&b.is_nan());
+                    let order = order.then(a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal));
+                    if descending { order.reverse() } else { order }
+                });
+                assert_eq!(sorted(&x, n, descending).1, want, "{n} {descending}");
+                assert_eq!(sorted(&x, 300, descending).1, want[..300], "{n} {descending}");
+            }
+        }
     }
 
     #[test]

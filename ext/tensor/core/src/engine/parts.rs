@@ -1,13 +1,14 @@
 //! Ops that derivatives and composites use, as calls of rows.
 
-use super::{Arg, Engine, only};
+use super::{Arg, Engine, input, only};
 use crate::attr::{Attr, Attrs};
+use crate::backend::{Input, KernelId};
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::layout::Dims;
 use crate::table::Op;
 use crate::tensor::Tensor;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 impl Engine {
     pub fn full(&self, shape: &[usize], value: f64, dtype: DType) -> Result<Tensor> {
@@ -97,5 +98,22 @@ impl Engine {
             .collect();
         let summed = if dims.is_empty() { t.clone() } else { self.sum_dims(t, &dims, true)? };
         self.reshape(&summed, shape)
+    }
+
+    /// Tensors one behind the other along `dim`, converted to `dtype`: a new one of shape `shape`,
+    /// which theirs make up.
+    pub(crate) fn joined(
+        &self,
+        parts: &[&Tensor],
+        dim: usize,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Result<Tensor> {
+        let out = self.empty(shape, dtype)?;
+        let inputs: SmallVec<[Input; 4]> = parts.iter().map(|t| input(t)).collect();
+        let outputs = std::slice::from_ref(&out);
+        let attrs = [Attr::Int(dim as i64)];
+        self.run(KernelId::Forward(Op::Concat), dtype, &inputs, outputs, &attrs)?;
+        Ok(out)
     }
 }

@@ -147,12 +147,15 @@ fn stack(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     }
     let mut shape = head.layout.shape.clone();
     shape.insert(dim, args.len());
-    let out = e.empty(&shape, dtype)?;
-    for i in 0..args.len() {
-        let place = select(e, &out, dim, i)?;
-        e.copy_into(&place, &tensor_arg(&STACK, args, i)?.detach())?;
-    }
-    Ok(smallvec![out])
+    let apart = |i| {
+        let mut t = tensor_arg(&STACK, args, i)?.detach();
+        t.layout.shape.insert(dim, 1);
+        t.layout.strides.insert(dim, 1);
+        Ok(t)
+    };
+    let parts: SmallVec<[Tensor; 4]> = (0..args.len()).map(apart).collect::<Result<_>>()?;
+    let parts: SmallVec<[&Tensor; 4]> = parts.iter().collect();
+    Ok(smallvec![e.joined(&parts, dim, &shape, dtype)?])
 }
 
 fn select(e: &Engine, t: &Tensor, dim: usize, index: usize) -> Result<Tensor> {

@@ -9,6 +9,7 @@ use crate::ops::create::shape_attr;
 use crate::samples::{Input::Real, sample};
 use crate::table::{Grads, Meta, Op, OpDef, Outputs, Plan, ResultKind, Rule, arg, attr};
 use crate::tape::VjpCx;
+use crate::tensor::Tensor;
 use smallvec::{SmallVec, smallvec};
 
 const INT: AttrKind = AttrKind::Int;
@@ -332,7 +333,7 @@ pub(crate) fn slice_attrs(dim: usize, start: usize, length: usize) -> crate::Att
     ]
 }
 
-/// Takes any number of tensors.
+/// Kernel: takes any number of tensors of any dtype and layout; the output is contiguous.
 pub const CONCAT: OpDef = OpDef::new("concat", &[arg("tensors")], Rule::Raw(concat))
     .attrs(&[attr("dim", INT)])
     .doc("Tensors one behind the other along an existing dimension.")
@@ -362,16 +363,9 @@ fn concat(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
         shape[dim] += t.shape()[dim];
         dtype = dtype.promote(t.dtype);
     }
-    let out = e.empty(&shape, dtype)?;
-    let mut start = 0;
-    for i in 0..args.len() {
-        let t = tensor_arg(&CONCAT, args, i)?;
-        let n = t.shape()[dim];
-        let part = e.call1(Op::Slice, &[Arg::Tensor(&out)], &slice_attrs(dim, start, n))?;
-        e.copy_into(&part, t)?;
-        start += n;
-    }
-    Ok(smallvec![out])
+    let parts = (0..args.len()).map(|i| tensor_arg(&CONCAT, args, i));
+    let parts: SmallVec<[&Tensor; 4]> = parts.collect::<Result<_>>()?;
+    Ok(smallvec![e.joined(&parts, dim, &shape, dtype)?])
 }
 
 fn concat_vjp(cx: &VjpCx) -> Result<Grads> {

@@ -74,6 +74,7 @@ impl Backend for CpuBackend {
                     other::create(t, call, op)
                 }
                 Op::Cast | Op::Copy | Op::Flip | Op::Tril | Op::Triu => other::copy(t, call, op),
+                Op::Concat => other::concat(t, call),
                 Op::Sum | Op::Prod | Op::Amax | Op::Amin | Op::Any | Op::All => {
                     other::reduce(t, call, op)
                 }

@@ -3,6 +3,7 @@
 use super::{Operand, no_kernel, number, operand, output, packed, view};
 use crate::adam::{self, Settings};
 use crate::index::{self, ToRows};
+use crate::join::{Part, join};
 use crate::random::{self, Draw};
 use crate::reduce::folds::{AllOf, AnyOf, Largest, Product, Smallest, Sum};
 use crate::reduce::{Extreme, Fold, Split, arg_extreme, fold};
@@ -154,6 +155,20 @@ fn triangle(out: &View, diagonal: i64, lower: bool) {
         // number 0 in every dtype.
         unsafe { std::ptr::write_bytes(at, 0, range.len() * size) };
     }
+}
+
+pub fn concat(threads: &Threads, call: &Call) -> Result<()> {
+    let out = packed(call, 0)?;
+    let shape = &out.layout.shape;
+    let dim = wrap_dim(call.attrs.int(0)?, shape.len())?;
+    let part = |i: usize| -> Result<Part> {
+        let v = view(call, i)?;
+        Ok(Part { shape: &v.layout.shape, src: operand(v), packed: v.layout.is_contiguous() })
+    };
+    let parts: SmallVec<[Part; 4]> = (0..call.inputs.len()).map(part).collect::<Result<_>>()?;
+    // SAFETY: the op gave the output the parts' shape with the sum of their extents; it is fresh.
+    unsafe { join(threads, shape, dim, operand(out), &parts) };
+    Ok(())
 }
 
 fn split_of(call: &Call, x: &View) -> Result<Split> {

@@ -116,8 +116,13 @@ pub unsafe fn run(
     }
     let lanes = Lanes { out: target, ins: sources, count };
     let plain = !lanes.out.staged && lanes.ins.iter().take(count).all(|l| !l.staged);
-    if let (true, Some(runs), [(_, steps)]) = (plain, row.runs, walk.outer()) {
-        let many = ManyRuns { row, runs, lanes, inner: walk.inner, steps: *steps, p };
+    let repeated = |l: &Lane| long && l.step == 0 && l.ptr != target.ptr && l.dtype == out.dtype;
+    let direct = !lanes.out.staged
+        && lanes.ins.iter().take(count).all(|l| !l.staged || repeated(l))
+        && count == 2;
+    if let (true, Some(runs), [(_, steps)]) = (direct, row.runs, walk.outer()) {
+        let repeated = [repeated(&lanes.ins[0]), repeated(&lanes.ins[1])];
+        let many = ManyRuns { runs, lanes, inner: walk.inner, steps: *steps, repeated };
         // SAFETY: the walk stays inside the shape, which the operands cover.
         threads.split(walk.len(), GRAIN / row.cost, |range| unsafe { many.compute(range) });
         return;
@@ -158,38 +163,34 @@ struct Lanes {
 // SAFETY: plain addresses and numbers; tasks write disjoint runs.
 unsafe impl Sync for Lanes {}
 
-/// Runs that are contiguous in every operand and follow each other at even distances.
-struct ManyRuns<'a> {
-    row: Row,
+/// Runs of two operands that are contiguous, or one element for all, and follow each other at even
+/// distances.
+struct ManyRuns {
     runs: Runs,
     lanes: Lanes,
     /// Elements of a run.
     inner: usize,
     /// Elements from one run to the next, by operand.
     steps: [isize; 4],
-    p: &'a Params,
+    /// Operands of one element.
+    repeated: [bool; 2],
 }
 
-impl ManyRuns<'_> {
-    /// Part of one run.
+impl ManyRuns {
+    /// `count` runs of `n` elements from a place in a run on.
     ///
     /// # Safety
-    /// The operands cover it.
-    unsafe fn part(&self, range: Range<usize>) {
-        let (run, column) = (range.start / self.inner, range.start % self.inner);
-        let [out, a, b, c] = self.addresses(run, column);
-        // SAFETY: passed on to the caller.
-        unsafe { (self.row.run)(out, [a, b, c].map(<*mut u8>::cast_const), range.len(), self.p) };
-    }
-
-    /// Where the operands of a run are; rows with fewer inputs get the first one's address.
-    fn addresses(&self, run: usize, column: usize) -> [*mut u8; 4] {
+    /// The operands cover them.
+    unsafe fn some(&self, run: usize, column: usize, n: usize, count: usize) {
+        let Lanes { out, ins: [a, b, _], .. } = &self.lanes;
+        let bytes = |l: &Lane, k: usize| self.steps[k] * l.size;
         let at = |l: &Lane, k: usize| {
-            l.ptr.wrapping_offset((run as isize * self.steps[k] + column as isize) * l.size)
+            l.ptr.wrapping_offset(run as isize * bytes(l, k) + column as isize * l.step)
         };
-        let Lanes { out, ins, count } = &self.lanes;
-        let input = |k: usize| if k < *count { at(&ins[k], k + 1) } else { at(&ins[0], 1) };
-        [at(out, 0), input(0), input(1), input(2)]
+        let ins = [at(a, 1), at(b, 2), at(b, 2)].map(<*mut u8>::cast_const);
+        let steps = [bytes(out, 0), bytes(a, 1), bytes(b, 2), bytes(b, 2)];
+        // SAFETY: passed on to the caller.
+        unsafe { (self.runs)(at(out, 0), ins, n, count, steps, self.repeated) };
     }
 
     /// # Safety
@@ -199,29 +200,18 @@ impl ManyRuns<'_> {
         let (first, last) = (range.start.div_ceil(inner), range.end / inner);
         // SAFETY: passed on to the caller.
         unsafe {
-            if first >= last {
-                let middle = (first * inner).clamp(range.start, range.end);
-                for part in [range.start..middle, middle..range.end] {
-                    if !part.is_empty() {
-                        self.part(part);
-                    }
-                }
-                return;
+            if first > last {
+                // Inside one run.
+                return self.some(last, range.start % inner, range.len(), 1);
             }
             if range.start < first * inner {
-                self.part(range.start..first * inner);
+                self.some(first - 1, range.start % inner, first * inner - range.start, 1);
             }
-            let [out, a, b, c] = self.addresses(first, 0);
-            let Lanes { ins, count, .. } = &self.lanes;
-            let step = |k: usize| {
-                let (lane, k) = if k < *count { (&ins[k], k + 1) } else { (&ins[0], 1) };
-                self.steps[k] * lane.size
-            };
-            let steps = [self.steps[0] * self.lanes.out.size, step(0), step(1), step(2)];
-            let ins = [a, b, c].map(<*mut u8>::cast_const);
-            (self.runs)(out, ins, inner, last - first, steps);
+            if first < last {
+                self.some(first, 0, inner, last - first);
+            }
             if last * inner < range.end {
-                self.part(last * inner..range.end);
+                self.some(last, 0, range.end - last * inner, 1);
             }
         }
     }
@@ -362,6 +352,22 @@ mod tests {
                 unsafe { run(&Threads::new(count), &[rows, n], out, &ins, add, &[0.0; 4]) };
                 let right = (0..rows * n).all(|i| y[i] == a[i] + b[i % n]);
                 assert!(right, "{rows} x {n} on {count} threads");
+                let mut column: Vec<f32> = (0..rows).map(|i| i as f32 * 0.25).collect();
+                let along = [1, 0];
+                for swapped in [false, true] {
+                    let mut ins = [
+                        Source::View(view(&mut a, &whole)),
+                        Source::View(view(&mut column, &along)),
+                    ];
+                    if swapped {
+                        ins.reverse();
+                    }
+                    let out = view(&mut y, &whole);
+                    // SAFETY: as above.
+                    unsafe { run(&Threads::new(count), &[rows, n], out, &ins, add, &[0.0; 4]) };
+                    let right = (0..rows * n).all(|i| y[i] == a[i] + column[i / n]);
+                    assert!(right, "{rows} x {n} and a column on {count} threads");
+                }
             }
         }
     }

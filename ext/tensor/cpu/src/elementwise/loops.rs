@@ -22,11 +22,12 @@ pub type Params = [f64; 4];
 pub type Loop = unsafe fn(*mut u8, [*const u8; 3], usize, &Params);
 
 /// As [`Loop`] for some runs of `n` elements: the addresses of the output and the inputs move on by
-/// so many bytes from one run to the next. Short runs cost less so than a call each.
+/// so many bytes from one run to the next. Short runs cost less so than a call each. Of the inputs
+/// that are marked, a run reads one element for all.
 ///
 /// # Safety
 /// As [`Loop`] for each run.
-pub type Runs = unsafe fn(*mut u8, [*const u8; 3], usize, usize, [isize; 4]);
+pub type Runs = unsafe fn(*mut u8, [*const u8; 3], usize, usize, [isize; 4], [bool; 2]);
 
 /// How a row is computed in one dtype.
 #[derive(Clone, Copy)]
@@ -114,23 +115,50 @@ struct RunsF32<E> {
     n: usize,
     count: usize,
     steps: [isize; 4],
+    repeated: [bool; 2],
     expression: std::marker::PhantomData<E>,
+}
+
+impl<E: OfBasic> RunsF32<E> {
+    /// A run of which the first or the second input is one number.
+    ///
+    /// # Safety
+    /// As [`Runs`] for one run.
+    #[inline(always)]
+    unsafe fn one<I: Isa, const A: bool, const B: bool>(
+        out: *mut f32,
+        [a, b]: [*const f32; 2],
+        n: usize,
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (first, second) = (*a, *b);
+            for i in 0..n {
+                let a = if A { first } else { *a.add(i) };
+                let b = if B { second } else { *b.add(i) };
+                let x = [a, b, b].map(F32::<I>::load);
+                *out.add(i) = E::eval(x, &[0.0; 4]).store();
+            }
+        }
+    }
 }
 
 impl<E: OfBasic> Kernel for RunsF32<E> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let RunsF32 { out, ins, n, count, steps, .. } = self;
+        let RunsF32 { out, ins, n, count, steps, repeated, .. } = self;
         for r in 0..count as isize {
             let out = out.wrapping_offset(r * steps[0]).cast::<f32>();
             let at = |k: usize| ins[k].wrapping_offset(r * steps[k + 1]).cast::<f32>();
-            let ins: [*const f32; 3] = std::array::from_fn(at);
-            for i in 0..n {
-                // SAFETY: the caller of the loop vouches for `n` elements of each run.
-                unsafe {
-                    let x = ins.map(|q| F32::<I>::load(*q.add(i)));
-                    *out.add(i) = E::eval(x, &[0.0; 4]).store();
+            let ins = [at(0), at(1)];
+            // SAFETY: the caller of the loop vouches for each run.
+            unsafe {
+                match repeated {
+                    [false, false] => Self::one::<I, false, false>(out, ins, n),
+                    [true, false] => Self::one::<I, true, false>(out, ins, n),
+                    [false, true] => Self::one::<I, false, true>(out, ins, n),
+                    [true, true] => Self::one::<I, true, true>(out, ins, n),
                 }
             }
         }
@@ -145,8 +173,10 @@ unsafe fn runs_f32<E: OfBasic>(
     n: usize,
     count: usize,
     steps: [isize; 4],
+    repeated: [bool; 2],
 ) {
-    dispatch(RunsF32::<E> { out, ins, n, count, steps, expression: std::marker::PhantomData });
+    let expression = std::marker::PhantomData;
+    dispatch(RunsF32::<E> { out, ins, n, count, steps, repeated, expression });
 }
 
 /// As `real_f32` for rows with sin, cos or tan of input `AT`: elements beyond the vectorised

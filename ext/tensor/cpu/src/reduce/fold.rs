@@ -88,7 +88,10 @@ pub unsafe fn fold<F: Fold>(
         && (split.reduced.inner_strides[1] != 1 || length == 1 || split.reduced.inner < 16)
         && length > 0;
     if by_columns {
-        return fold_columns::<F>(threads, split, src, &store);
+        // Few rows of numbers that are their own folds' type need no other room than the output.
+        let own = F::ACTION.is_some() && (F::IN, F::IN) == (F::OUT, out_dtype) && length <= ROWS;
+        let lanes = own.then_some(SyncPtr(out.cast::<F::Lane>()));
+        return fold_columns::<F>(threads, split, src, lanes, &store);
     }
     let run = split.reduced.outer().is_empty() && split.reduced.inner_strides[1] == 1;
     let chunks = length.div_ceil(CHUNK).max(1);
@@ -204,11 +207,13 @@ fn step_of(dtype: DType) -> isize {
     dtype.size() as isize
 }
 
-/// Outputs lie side by side in the input: whole rows are folded at once.
+/// Outputs lie side by side in the input: whole rows are folded at once, in the output itself where
+/// `direct` is its address and there are at most ROWS of them.
 fn fold_columns<F: Fold>(
     threads: &Threads,
     split: &Split,
     src: Source,
+    direct: Option<SyncPtr<F::Lane>>,
     store: &(impl Fn(usize, F::Wide) + Sync),
 ) -> Result<(), NoScratch> {
     let (outputs, length) = (split.kept.len(), split.reduced.len());
@@ -229,61 +234,63 @@ fn fold_columns<F: Fold>(
         let mut base = 0;
         split.kept.runs(first..first + 1, |at, _| base = at[1]);
         let rows = c * per_task..((c + 1) * per_task).min(length);
-        let mut totals = Totals::<F>::new(width);
+        let mut lanes = [const { MaybeUninit::uninit() }; WIDTH];
+        let mut wide = [const { MaybeUninit::uninit() }; WIDTH];
+        let lanes = match &direct {
+            // SAFETY: the output has room for the columns, which no other task writes.
+            Some(out) => unsafe {
+                std::slice::from_raw_parts_mut(out.get().add(first).cast(), width)
+            },
+            None => &mut lanes[..width],
+        };
+        let mut totals = Totals::<F>::new(lanes, &mut wide[..width]);
         fold_rows(&split.reduced, src, base, rows, &mut totals);
-        totals.each(|j, w| {
+        if direct.is_some() {
+            return;
+        }
+        for j in 0..width {
+            let w = totals.value(j);
             if chunks == 1 {
                 store(first + j, w);
             } else {
                 // SAFETY: the scratch has a place for each output and chunk.
                 unsafe { part.get().add(c * outputs + first + j).write(w) };
             }
-        });
+        }
     };
     let tasks = groups * blocks * chunks;
     let grain = (CHUNK / (length.min(per_task) * inner.min(WIDTH))).max(1);
     threads.split(tasks, grain, |range| range.for_each(job));
-    if chunks > 1 {
-        for i in 0..outputs {
-            let mut total = F::NOTHING;
-            for c in 0..chunks {
-                // SAFETY: all tasks have written their places.
-                total = F::merge(total, unsafe { *part.get().add(c * outputs + i) });
-            }
-            store(i, total);
-        }
+    for i in 0..if chunks > 1 { outputs } else { 0 } {
+        // SAFETY: all tasks have written their places.
+        let totals = (0..chunks).map(|c| unsafe { *part.get().add(c * outputs + i) });
+        store(i, totals.fold(F::NOTHING, F::merge));
     }
     Ok(())
 }
 
-/// Running folds of up to WIDTH columns. Only what columns need is ever written: short ones would
-/// be done before all of it was.
-struct Totals<F: Fold> {
-    width: usize,
+/// Running folds of some columns, in room that the caller has: what is not needed is not written,
+/// short columns would be done before all of it was.
+struct Totals<'a, F: Fold> {
     /// Rows that the lanes hold.
     in_lanes: usize,
-    lanes: [MaybeUninit<F::Lane>; WIDTH],
-    /// Whether `wide` has values.
+    lanes: &'a mut [MaybeUninit<F::Lane>],
+    /// Whether `wide`, as long as `lanes`, has values.
     begun: bool,
-    wide: [MaybeUninit<F::Wide>; WIDTH],
+    wide: &'a mut [MaybeUninit<F::Wide>],
 }
 
-impl<F: Fold> Totals<F> {
+impl<'a, F: Fold> Totals<'a, F> {
     #[inline]
-    fn new(width: usize) -> Self {
-        let mut lanes = [const { MaybeUninit::uninit() }; WIDTH];
-        lanes[..width].fill(MaybeUninit::new(F::IDENTITY));
-        let wide = [const { MaybeUninit::uninit() }; WIDTH];
-        Totals { width, in_lanes: 0, lanes, begun: false, wide }
+    fn new(lanes: &'a mut [MaybeUninit<F::Lane>], wide: &'a mut [MaybeUninit<F::Wide>]) -> Self {
+        lanes.fill(MaybeUninit::new(F::IDENTITY));
+        Totals { in_lanes: 0, lanes, begun: false, wide }
     }
 
     /// The fold of column `j`.
-    ///
-    /// # Safety
-    /// `j` is below the width: `new` wrote its lane, `flush` its wide value where these begun.
     #[inline(always)]
-    unsafe fn value(&self, j: usize) -> F::Wide {
-        // SAFETY: passed on to the caller.
+    fn value(&self, j: usize) -> F::Wide {
+        // SAFETY: `new` wrote all lanes, `flush` all wide values where these begun.
         unsafe {
             let w = F::widen(self.lanes[j].assume_init());
             if self.begun { F::merge(self.wide[j].assume_init(), w) } else { w }
@@ -292,20 +299,11 @@ impl<F: Fold> Totals<F> {
 
     /// Moves the lanes into the wide values.
     fn flush(&mut self) {
-        for j in 0..self.width {
-            // SAFETY: as in `value`.
-            let w = unsafe { self.value(j) };
-            self.wide[j] = MaybeUninit::new(w);
+        for j in 0..self.lanes.len() {
+            self.wide[j] = MaybeUninit::new(self.value(j));
         }
-        self.lanes[..self.width].fill(MaybeUninit::new(F::IDENTITY));
+        self.lanes.fill(MaybeUninit::new(F::IDENTITY));
         (self.in_lanes, self.begun) = (0, true);
-    }
-
-    /// Calls `f` with each column's number and fold.
-    #[inline]
-    fn each(&self, mut f: impl FnMut(usize, F::Wide)) {
-        // SAFETY: the numbers are below the width.
-        (0..self.width).for_each(|j| f(j, unsafe { self.value(j) }));
     }
 }
 
@@ -328,7 +326,9 @@ fn fold_rows<F: Fold>(
             let offset = base + at[1] + done as isize * step;
             let x = src.ptr.get().cast::<F::In>().wrapping_offset(offset).cast_const();
             // SAFETY: the walk stays inside the input; there is a lane for every column.
-            unsafe { columns::<F>(totals.lanes.as_mut_ptr().cast(), x, step, m, totals.width) };
+            unsafe {
+                columns::<F>(totals.lanes.as_mut_ptr().cast(), x, step, m, totals.lanes.len())
+            };
             totals.in_lanes += m;
             done += m;
         }

@@ -5,7 +5,7 @@ use crate::isa::{Isa, Kernel, dispatch};
 use crate::simd::Element;
 
 /// Elements that are folded in lanes before their total goes into the wide accumulator.
-pub const BLOCK: usize = 2048;
+pub const BLOCK: usize = 1024;
 
 /// Folds `n` <= [`BLOCK`] contiguous elements.
 ///

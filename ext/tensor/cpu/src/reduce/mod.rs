@@ -1,8 +1,8 @@
 //! Reductions over any set of dimensions of any layout.
 //!
 //! Invariant: how elements are grouped follows from shape and strides alone, so neither the
-//! thread count nor timing changes a bit. float32 sums run in 32 lanes over short blocks whose
-//! totals are added in float64.
+//! thread count nor timing changes a bit. float32 sums run in the lanes
+//! of vectors over short blocks whose totals are added in float64.
 
 mod arg;
 mod fold;

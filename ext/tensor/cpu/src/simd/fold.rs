@@ -158,7 +158,7 @@ where
     }
 }
 
-/// Rows that are folded in registers before they go into the accumulators.
+/// Rows that one register takes before it goes into the accumulators: more make sums less exact.
 const DEEP: usize = 32;
 
 /// [`Element::columns`] in vectors `V`.
@@ -178,7 +178,7 @@ unsafe fn fold_columns<V: Vector>(
 {
     let lanes = V::LANES;
     // Few columns leave registers for more rows side by side.
-    let deep = if width >= 8 * lanes { DEEP } else { 4 * DEEP };
+    let deep = if width >= 8 * lanes { DEEP } else { 2 * DEEP };
     for first in (0..rows).step_by(deep) {
         let (n, x) = (deep.min(rows - first), x.wrapping_offset(first as isize * step));
         let mut at = 0;
@@ -242,8 +242,9 @@ unsafe fn strip<V: Vector, const W: usize, const R: usize>(
         let mut half = R / 2;
         while half > 0 {
             for k in 0..half {
-                for j in 0..W {
-                    all[k][j] = act(action, all[k][j], all[k + half][j]);
+                let other = all[k + half];
+                for (sum, more) in all[k].iter_mut().zip(other) {
+                    *sum = act(action, *sum, more);
                 }
             }
             half /= 2;

@@ -257,8 +257,8 @@ macro_rules! whole {
             unsafe fn mul(self, o: Self) -> Self {
                 // SAFETY: arrays and registers of one size.
                 unsafe {
-                    let (a, b): ([$t; $n], [$t; $n]) =
-                        (std::mem::transmute(self.0), std::mem::transmute(o.0));
+                    let a = std::mem::transmute::<$v, [$t; $n]>(self.0);
+                    let b = std::mem::transmute::<$v, [$t; $n]>(o.0);
                     let c: [$t; $n] = std::array::from_fn(|i| a[i].wrapping_mul(b[i]));
                     $name(std::mem::transmute::<[$t; $n], $v>(c))
                 }
