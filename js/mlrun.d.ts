@@ -408,6 +408,7 @@ declare module "mlrun" {
   }
   export interface MemoryStats {
     liveTensors: number;
+    /** Of tensors, and of ops recorded for gradients where those are more than 65,536 at once. */
     liveBytes: number;
     peakBytes: number;
     /** Allocated since the last collection and not released. */

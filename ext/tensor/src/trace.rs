@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use deno_core::{OpState, op2, v8};
 use mlrun_tensor_core::HeapId;
 use mlrun_tensor_core::sites::{Held, UNKNOWN};
+use mlrun_tensor_core::tape::node_bytes;
 
 use crate::error::TensorError;
 use crate::files::{FileError, failed, refused};
@@ -188,10 +189,18 @@ impl TensorState {
             })
             .take(MOST)
             .collect();
-        if known.is_empty() {
-            return String::new();
+        let mut text = String::new();
+        let records = node_bytes(self.engine.pool.shared());
+        if records > 0 {
+            let readable = readable(records);
+            text = format!(
+                "; records of ops for gradients take about {readable}: detach() what a loop carries on"
+            );
         }
-        format!("; most is held by tensors made at {}", known.join(", "))
+        if !known.is_empty() {
+            text += &format!("; most is held by tensors made at {}", known.join(", "));
+        }
+        text
     }
 }
 

@@ -379,6 +379,9 @@ impl Engine {
         let x = tensor_arg(op.def(), args, 0)?;
         let layout = f(&x.layout, attrs)?;
         check_dims(layout.ndim())?;
+        if tape::weigh_too_much(self.pool.shared()) {
+            return Err(self.pool.shared().memory_error(0));
+        }
         let mut outputs: Outputs = smallvec![Tensor::new(x.storage.clone(), layout, x.dtype)];
         tape::record(self, op, args, attrs, &mut outputs);
         Ok(outputs)

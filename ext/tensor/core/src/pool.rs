@@ -225,7 +225,7 @@ impl Shared {
         self.sites.add(self.account.sampled(taken).max(bytes))
     }
 
-    fn memory_error(&self, bytes: usize) -> Error {
+    pub(crate) fn memory_error(&self, bytes: usize) -> Error {
         self.account.set_refused(bytes as u64);
         Error::Memory {
             op: "".into(),
@@ -339,6 +339,13 @@ impl Shared {
         capacity <= MAX_POOLED_BLOCK
             && (pooled <= live.max(ALWAYS_POOLED) || live + pooled <= self.account.lately())
             && !self.closed.load(Relaxed)
+    }
+}
+
+impl Shared {
+    /// Counts memory that blocks do not hold, or no longer.
+    pub(crate) fn weigh(&self, bytes: i64) {
+        self.account.add_live(self.is_owner(), bytes);
     }
 }
 

@@ -5,11 +5,13 @@
 //! length are fine. Deliberately not here: the derivatives (rows and `ops`).
 
 mod in_place;
+mod nodes;
 mod pieces;
 mod views;
 mod walk;
 
 pub use in_place::{record_in_place, record_overwrite, records_in_place};
+pub use nodes::{node_bytes, weigh_too_much};
 pub use views::{Base, ViewKind, link_views, refresh, refuse_stale};
 pub use walk::{Backward, CustomCall, Walk, backward};
 
@@ -21,6 +23,7 @@ use crate::layout::{Dims, Layout, copy_dims};
 use crate::storage::Storage;
 use crate::table::{OUT, OUT1, Op, Reads, Vjp, input};
 use crate::tensor::Tensor;
+use nodes::{blank, recycle, recycle_all};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -209,45 +212,8 @@ impl Node {
 impl Drop for Node {
     fn drop(&mut self) {
         recycle_all(std::mem::take(self.edges.get_mut()));
+        nodes::gone();
     }
-}
-
-/// Nodes whose memory waits for the next recorded op: a step of training makes as many as the one
-/// before it, and the system's allocator is slower than what a tiny op computes.
-const MOST_WAITING: usize = 1 << 14;
-thread_local!(static WAITING: RefCell<Vec<Rc<Node>>> = const { RefCell::new(Vec::new()) });
-
-/// Lets go of a node. Where nobody else has it, what it holds ends now and its memory waits.
-fn recycle(node: Rc<Node>) {
-    recycle_all(smallvec::smallvec![Edge::Node(node, 0)]);
-}
-
-/// As [`recycle`] for the nodes behind edges. A chain is taken apart by a list, not by recursion.
-fn recycle_all(mut edges: Edges) {
-    while let Some(edge) = edges.pop() {
-        let Edge::Node(mut node, _) = edge else { continue };
-        let Some(last) = Rc::get_mut(&mut node) else { continue };
-        edges.extend(last.edges.get_mut().drain(..));
-        last.kind = Kind::Op(Op::Copy, None);
-        *last.saved.get_mut() = None;
-        last.inputs.clear();
-        last.outputs.clear();
-        // Where the thread ends, or a token's end got here, the node just goes.
-        let _ = WAITING.try_with(|waiting| {
-            if let Ok(mut waiting) = waiting.try_borrow_mut()
-                && waiting.len() < MOST_WAITING
-            {
-                waiting.push(node);
-            }
-        });
-    }
-}
-
-/// A node to be filled, from those that wait if one does.
-#[inline]
-fn blank() -> Rc<Node> {
-    let waiting = WAITING.try_with(|w| w.try_borrow_mut().ok().and_then(|mut w| w.pop()));
-    if let Ok(Some(node)) = waiting { node } else { Rc::default() }
 }
 
 /// What the gradients of those of `args` that want one will read.
@@ -269,7 +235,7 @@ pub fn record(engine: &Engine, op: Op, args: &[Arg], attrs: &Attrs, outputs: &mu
     if !engine.grad_enabled() {
         return engine.skip();
     }
-    let mut node = blank();
+    let mut node = blank(engine.pool.shared());
     let Some(at) = Rc::get_mut(&mut node) else { return };
     let reads = reads(op, args);
     at.seq = engine.next_seq();
@@ -305,7 +271,7 @@ pub fn record_like(
         engine.skip();
         return None;
     }
-    let mut node = blank();
+    let mut node = blank(engine.pool.shared());
     let at = Rc::get_mut(&mut node)?;
     let reads = reads(op, args);
     at.seq = engine.next_seq();
@@ -346,7 +312,7 @@ pub fn record_custom(
             },
         }
     };
-    let mut node = blank();
+    let mut node = blank(engine.pool.shared());
     let Some(at) = Rc::get_mut(&mut node) else { return };
     at.seq = engine.next_seq();
     at.kind = Kind::Custom(Box::new(custom));

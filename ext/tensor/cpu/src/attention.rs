@@ -135,11 +135,11 @@ impl<T> Rows<T> {
     }
 
     /// The matrix of a head's rows from row `i` on.
-    fn from(&self, head: usize, i: usize) -> Mat<T> {
+    fn mat(&self, head: usize, i: usize) -> Mat<T> {
         Mat { ptr: self.at(head, i).cast_const(), rs: self.stride, cs: 1 }
     }
 
-    fn from_mut(&self, head: usize, i: usize) -> MatMut<T> {
+    fn mat_mut(&self, head: usize, i: usize) -> MatMut<T> {
         MatMut { ptr: self.at(head, i), rs: self.stride, cs: 1 }
     }
 }
@@ -203,8 +203,8 @@ impl Extents {
             gemm(
                 threads,
                 Shape { m, n: width, k: self.e },
-                head.q.from(head.h, first),
-                head.k.from(head.h, 0).transposed(),
+                head.q.mat(head.h, first),
+                head.k.mat(head.h, 0).transposed(),
                 c,
                 false,
             )?;
@@ -259,7 +259,7 @@ pub unsafe fn forward<T: Exp>(
                 (n..width).for_each(|j| *row.add(j) = T::default());
             }
             let shape = Shape { m, n: x.ev, k: width };
-            gemm(threads, shape, block(p, x.s), v.from(h, 0), y.from_mut(h, first), false)
+            gemm(threads, shape, block(p, x.s), v.mat(h, 0), y.mat_mut(h, first), false)
         }
     })
 }
@@ -329,11 +329,11 @@ unsafe fn block_backward<T: Exp>(
             T::again(row, n, *f.lse.add(h * x.l + first + i));
             (n..width).for_each(|j| *row.add(j) = T::default());
         }
-        let (g, more) = (f.g.from(h, first), first > 0);
+        let (g, more) = (f.g.mat(h, first), first > 0);
         let columns = Shape { m: width, n: x.ev, k: m };
-        gemm(threads, columns, block(p, x.s).transposed(), g, gv.from_mut(h, 0), more)?;
+        gemm(threads, columns, block(p, x.s).transposed(), g, gv.mat_mut(h, 0), more)?;
         let c = MatMut { ptr: d, rs: x.s as isize, cs: 1 };
-        let v = f.v.from(h, 0).transposed();
+        let v = f.v.mat(h, 0).transposed();
         gemm(threads, Shape { m, n: width, k: x.ev }, g, v, c, false)?;
         let scale = T::of(x.scale);
         for i in 0..m {
@@ -343,10 +343,10 @@ unsafe fn block_backward<T: Exp>(
             (0..width).for_each(|j| *d.add(j) = *p.add(j) * (*d.add(j) - along) * scale);
         }
         let slopes = block(d, x.s);
-        let k = head.k.from(h, 0);
-        gemm(threads, Shape { m, n: x.e, k: width }, slopes, k, gq.from_mut(h, first), false)?;
+        let k = head.k.mat(h, 0);
+        gemm(threads, Shape { m, n: x.e, k: width }, slopes, k, gq.mat_mut(h, first), false)?;
         let columns = Shape { m: width, n: x.e, k: m };
-        let q = head.q.from(h, first);
-        gemm(threads, columns, slopes.transposed(), q, gk.from_mut(h, 0), more)
+        let q = head.q.mat(h, first);
+        gemm(threads, columns, slopes.transposed(), q, gk.mat_mut(h, 0), more)
     }
 }
