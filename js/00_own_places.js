@@ -359,26 +359,36 @@ export function apart(v, text, key) {
 /** A pattern with patterns inside takes `v` apart. If that runs code, what it has read is shared: the
  * code may take it out before the pattern is done. The operands after `v` are what it reads. */
 export function open(v, key) {
-  if (counted(v) && isContainer(v) && !readsQuietly(v, arguments, 1)) share(v);
+  if (counted(v) && isContainer(v) && !readsQuietly(v, arguments, 1, true)) share(v);
   return v;
 }
 
 /** Reading what `shape` lists from `i` on runs no code: keys, each followed by the list of the pattern
- * inside, if there is one; `null` before those of an array. */
-export function readsQuietly(v, shape, i) {
+ * inside, if there is one, and by `true` if that has a default; `null` before those of an array. `whole`: nor does
+ * it throw, which would leave what was bound before to nobody. */
+export function readsQuietly(v, shape, i, whole) {
   if (shape[i] === null) {
     if (!iterated(v)) return false;
     i++;
   }
   for (; i < shape.length; i++) {
-    const found = quietly(v, shape[i]);
+    const key = shape[i], found = quietly(v, key);
     if (found === CODE) return false;
     const inside = shape[i + 1];
     if (!isArray(inside)) continue;
     i++;
-    // Of what has no properties, the pattern takes a default apart, or nothing.
-    if (found === undefined || found === null || found === LIBRARY) continue;
-    if (!readsQuietly(typeof found === "object" ? found : Object(found), inside, 0)) return false;
+    const defaulted = shape[i + 1] === true;
+    if (defaulted) i++;
+    if (found === undefined || found === null) {
+      if (whole && !(defaulted && found === undefined)) return false;
+      continue;
+    }
+    if (found === LIBRARY) {
+      // Few tensors have a gradient.
+      if (whole && key === "grad") return false;
+      continue;
+    }
+    if (!readsQuietly(typeof found === "object" ? found : Object(found), inside, 0, whole)) return false;
   }
   return true;
 }

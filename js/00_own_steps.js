@@ -177,7 +177,7 @@ function looked(v, shape) {
   const paired = !counted(v) && isArray(v), element = paired ? value(v, 1) : v;
   // Nothing holds the key of a Map's pair while the pattern goes on.
   if (paired && isArray(shape)) share(value(v, 0));
-  if (isArray(shape) && counted(element) && isContainer(element) && !readsQuietly(v, shape, 0)) share(element);
+  if (isArray(shape) && counted(element) && isContainer(element) && !readsQuietly(v, shape, 0, true)) share(element);
   return element;
 }
 

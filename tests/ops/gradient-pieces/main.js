@@ -57,3 +57,8 @@ const counts = zerosLike(start).toArray();
 counts[0] = [3, 3, 3];
 counts[3] = [1, 1, 1];
 console.log("in place", JSON.stringify(start.grad.toArray()) === JSON.stringify(counts));
+
+// An index that takes all is a view as well, with a gradient of its own.
+const base = randn([2, 3], { requiresGrad: true }), all = base.mul(1), view = all.index(":");
+const parts = view.mul(10).sum().add(all.sum());
+console.log("all", autograd.grad(parts, [view])[0].toArray().flat().join(), base.index("...").isLeaf, base.index("0:2").isLeaf);

@@ -194,6 +194,8 @@ pub(crate) struct Unit {
     pub parent: Option<UnitId>,
     pub is_async: bool,
     pub is_generator: bool,
+    /// A declaration, which may be called before its place is reached.
+    pub is_declared: bool,
     /// A generator with `yield*`: what drives it may not speak to its own body.
     pub delegates: bool,
     /// Its parameters can be read through `arguments`.
@@ -498,6 +500,8 @@ pub(crate) struct Pattern {
     pub text: String,
     /// It takes an array apart.
     pub array: bool,
+    /// An assignment may throw after another one was made.
+    pub throws: bool,
     /// What it binds can be retained by the next key or right after it.
     pub retained: bool,
 }

@@ -33,7 +33,7 @@ export const mutants = {
   "what waits for a function is anybody's": { emitted: [[/\$own\.computed\(\$own\.compute\(\), /g, "$own.dflt("]] },
   "a parameter takes a count that it has not": { runtime: [["  if (counted(v) && !find(v, true)) retain(v);", ""]] },
   "arguments are not shared": { runtime: [["for (let i = 0; i < list.length; i++) share(list[i]);", ""]] },
-  "spread elements are not held": { runtime: [["? lit([...v]) : v;", "? new Stamp([...v]) && v : v;"]] },
+  "spread elements are not held": { runtime: [["? unseen(lit([...v])) : v;", "? new Stamp([...v]) && v : v;"]] },
   "what is yielded is released twice": { runtime: [["      token.value = undefined;\n      if (counted(v)) release(v);", "      if (counted(v)) release(v), counted(v) && release(v);"]] },
   "a map gives up what it gets": { runtime: [["    taken(m, v);\n    if (counted(old)", "    if (counted(old)"]] },
   "a loop over a map keeps pairs": { runtime: [["  return pairs && isOwn(v, M)", "  return isOwn(v, M)"]] },

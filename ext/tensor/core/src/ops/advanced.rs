@@ -231,7 +231,9 @@ fn index(e: &Engine, args: &[Arg], attrs: &[Attr]) -> Result<Outputs> {
     let x = tensor_arg(&INDEX, args, 0)?;
     let plain = plain(e, x, &args[1..], attrs.ints(0).unwrap_or_default())?;
     if plain.indices.is_empty() {
-        return Ok(smallvec![plain.x]);
+        // All of it is a view too, with a gradient of its own.
+        let whole = plain.x.layout == x.layout;
+        return Ok(smallvec![if whole { e.reshape(x, x.shape())? } else { plain.x }]);
     }
     let located = Located::new(e, &plain)?;
     let lines = e.reshape(&located.merged, &located.lines())?;

@@ -36,6 +36,7 @@ impl<'a> Builder<'a> {
         self.enter(&f.scope_id);
         self.tree.units[id].is_async = f.r#async;
         self.tree.units[id].is_generator = f.generator;
+        self.tree.units[id].is_declared = f.r#type == FunctionType::FunctionDeclaration;
         if let Some(name) = f.id.as_ref().and_then(|name| name.symbol_id.get())
             && f.r#type == FunctionType::FunctionExpression
         {

@@ -83,6 +83,7 @@ fn converted<'a>(
         stack: vec![],
         scopes: vec![None; scoping.scopes_len()],
         loops: vec![0],
+        switches: HashSet::new(),
         at_statement: false,
         in_list: false,
     };
@@ -110,6 +111,8 @@ struct Builder<'a> {
     scopes: Vec<Option<UnitId>>,
     /// Loops around the current place, per open unit.
     loops: Vec<u32>,
+    /// Scopes of `switch` statements: a jump may leave their declarations out.
+    switches: HashSet<oxc::semantic::ScopeId>,
     /// The next expression is a whole statement.
     at_statement: bool,
     /// The present statement stands in a list, so another can follow it.
@@ -141,6 +144,7 @@ impl<'a> Builder<'a> {
             parent: self.stack.last().copied(),
             is_async: false,
             is_generator: false,
+            is_declared: false,
             delegates: false,
             uses_arguments: false,
             plain_result: false,

@@ -3,6 +3,7 @@
 //! Invariant: a pattern that runs code or that nothing can be put after is not retained.
 
 use oxc::ast::ast::*;
+use oxc::semantic::SymbolId;
 use oxc::span::GetSpan;
 
 use super::shapes::is_inert;
@@ -35,7 +36,7 @@ impl<'a> Builder<'a> {
 
     /// Decides whether the variables of a pattern can be retained after it.
     pub(super) fn settle(&mut self, pattern: &mut Pattern, insertable: bool) {
-        pattern.retained = insertable && pattern.is_simple();
+        pattern.retained = insertable && pattern.is_simple() && !pattern.throws;
         for &sym in &pattern.vars {
             if pattern.retained {
                 self.tree.vars[sym].destructured = true;
@@ -193,9 +194,7 @@ impl<'a> Builder<'a> {
 
     pub(super) fn assignment_pattern(&mut self, t: &'a AssignmentTarget<'a>, into: &mut Pattern) {
         match t {
-            AssignmentTarget::AssignmentTargetIdentifier(id) => {
-                into.vars.extend(self.assigned(id));
-            }
+            AssignmentTarget::AssignmentTargetIdentifier(id) => self.assign_part(id, into),
             AssignmentTarget::ArrayAssignmentTarget(p) => {
                 for element in p.elements.iter().flatten() {
                     self.maybe_default(element, into);
@@ -226,6 +225,44 @@ impl<'a> Builder<'a> {
         }
     }
 
+    fn assign_part(&mut self, id: &IdentifierReference<'a>, into: &mut Pattern) {
+        let sym = self.assigned(id);
+        // What was assigned before stays, and nothing has retained it.
+        into.throws |= !into.vars.is_empty() && self.may_refuse(id, sym);
+        into.vars.extend(sym);
+    }
+
+    /// Whether an assignment to this name may throw.
+    fn may_refuse(&self, id: &IdentifierReference<'a>, sym: Option<Sym>) -> bool {
+        let Some(sym) = sym else { return true };
+        let (scoping, symbol) = (self.semantic.scoping(), SymbolId::from_usize(sym));
+        let flags = scoping.symbol_flags(symbol);
+        if !flags.is_block_scoped() || flags.is_catch_variable() {
+            return flags.is_import() || flags.is_function();
+        }
+        flags.is_const_variable()
+            || flags.is_class()
+            || flags.is_function()
+            || scoping.symbol_span(symbol).start > id.span.start
+            || self.switches.contains(&scoping.symbol_scope_id(symbol))
+            || self.runs_before(sym)
+    }
+
+    /// A declared function around is called by whoever likes, maybe before the variable is there.
+    fn runs_before(&self, sym: Sym) -> bool {
+        let (mut unit, home) = (self.unit(), self.tree.vars[sym].unit);
+        while unit != home {
+            if self.tree.units[unit].is_declared {
+                return true;
+            }
+            match self.tree.units[unit].parent {
+                Some(parent) => unit = parent,
+                None => return true,
+            }
+        }
+        false
+    }
+
     /// A rest element puts a fresh list or object into variables, which nobody has counted.
     fn gathers(&mut self, vars: &[Sym]) {
         for &sym in vars {
@@ -245,7 +282,7 @@ impl<'a> Builder<'a> {
                     let init = self.expr(init);
                     into.exprs.push(init);
                 }
-                into.vars.extend(self.assigned(&p.binding));
+                self.assign_part(&p.binding, into);
             }
             AssignmentTargetProperty::AssignmentTargetPropertyProperty(p) => {
                 if p.computed

@@ -13,6 +13,8 @@ enum Part {
     /// The second: where a rest stands, if that is all, or the pattern.
     Object(Vec<Field>, u32),
     Elements(Vec<Option<Part>>),
+    /// A pattern whose default can be taken apart by it.
+    Defaulted(Box<Part>),
     Other,
 }
 
@@ -29,7 +31,7 @@ struct Field {
 
 impl Part {
     fn is_pattern(&self) -> bool {
-        matches!(self, Self::Object(..) | Self::Elements(_))
+        matches!(self, Self::Object(..) | Self::Elements(_) | Self::Defaulted(_))
     }
 
     /// A pattern stands inside.
@@ -37,15 +39,31 @@ impl Part {
         match self {
             Self::Object(fields, _) => fields.iter().any(|f| f.part.is_pattern()),
             Self::Elements(list) => list.iter().flatten().any(Self::is_pattern),
+            Self::Defaulted(part) => part.is_deep(),
             Self::Name(_) | Self::Other => false,
         }
     }
 
-    /// Keys, each followed by the list of a pattern inside; those of an array follow `null`.
+    /// The part with its default.
+    fn or(self, default: &Expression) -> Part {
+        let fits = match (&self, default.get_inner_expression()) {
+            (
+                Self::Object(..),
+                Expression::ObjectExpression(_) | Expression::ArrayExpression(_),
+            ) => true,
+            (Self::Elements(_), Expression::ArrayExpression(_)) => true,
+            _ => false,
+        };
+        if fits && !self.is_deep() { Self::Defaulted(Box::new(self)) } else { self }
+    }
+
+    /// Keys, each followed by the list of a pattern inside, and `true` where that has a default; those
+    /// of an array follow `null`.
     fn shape(&self) -> String {
-        let inner = |key: String, part: &Self| match part.is_pattern() {
-            true => format!("{key}, [{}]", part.shape()),
-            false => key,
+        let inner = |key: String, part: &Self| match part {
+            Self::Defaulted(_) => format!("{key}, [{}], true", part.shape()),
+            _ if part.is_pattern() => format!("{key}, [{}]", part.shape()),
+            _ => key,
         };
         let list: Vec<String> = match self {
             Self::Object(fields, _) => {
@@ -56,6 +74,7 @@ impl Part {
                 let elements = elements.map(|(i, p)| inner(i.to_string(), p));
                 std::iter::once("null".to_owned()).chain(elements).collect()
             }
+            Self::Defaulted(part) => return part.shape(),
             Self::Name(_) | Self::Other => vec![],
         };
         list.join(", ")
@@ -98,7 +117,7 @@ impl<'a> Builder<'a> {
             BindingPattern::BindingIdentifier(id) => {
                 Part::Name(id.symbol_id.get().map(|id| id.index()))
             }
-            BindingPattern::AssignmentPattern(p) => self.binding_part(&p.left),
+            BindingPattern::AssignmentPattern(p) => self.binding_part(&p.left).or(&p.right),
             BindingPattern::ArrayPattern(p) => {
                 let parts = p.elements.iter().map(|e| e.as_ref().map(|b| self.binding_part(b)));
                 Part::Elements(parts.collect())
@@ -155,7 +174,7 @@ impl<'a> Builder<'a> {
     fn element_part(&self, t: &AssignmentTargetMaybeDefault<'a>) -> Part {
         match t {
             AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(t) => {
-                self.target_part(&t.binding)
+                self.target_part(&t.binding).or(&t.init)
             }
             other => other.as_assignment_target().map_or(Part::Other, |t| self.target_part(t)),
         }

@@ -107,16 +107,15 @@ impl<'a> Builder<'a> {
                 StmtKind::Return(s.argument.as_ref().map(|e| self.expr(e)))
             }
             Statement::ThrowStatement(s) => StmtKind::Throw(self.expr(&s.argument)),
-            Statement::SwitchStatement(s) => StmtKind::Switch(
-                self.expr(&s.discriminant),
-                s.cases
-                    .iter()
-                    .map(|c| Case {
-                        test: c.test.as_ref().map(|e| self.expr(e)),
-                        body: self.statements(&c.consequent),
-                    })
-                    .collect(),
-            ),
+            Statement::SwitchStatement(s) => {
+                self.switches.extend(s.scope_id.get());
+                let value = self.expr(&s.discriminant);
+                let cases = s.cases.iter().map(|c| Case {
+                    test: c.test.as_ref().map(|e| self.expr(e)),
+                    body: self.statements(&c.consequent),
+                });
+                StmtKind::Switch(value, cases.collect())
+            }
             Statement::TryStatement(s) => self.try_statement(s),
             Statement::WithStatement(_) => {
                 self.tree.dynamic = true;
