@@ -221,7 +221,8 @@ export class OneCycleLR extends Schedule {
     return end;
   }
   step(epoch) {
-    if (epoch === undefined && this.lastEpoch + 1 >= this.totalSteps) {
+    // As PyTorch: the step after the last batch may be taken.
+    if (epoch === undefined && this.lastEpoch >= this.totalSteps) {
       throw new RangeError(`optim.lr.OneCycleLR: step ${this.lastEpoch + 1} is past the cycle of ${this.totalSteps} steps`);
     }
     super.step(epoch);

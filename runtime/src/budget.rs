@@ -30,6 +30,9 @@ pub(crate) fn array_limit() -> usize {
     available().map_or(usize::MAX, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX))
 }
 
+/// Below this V8 has no room for what a program begins with, and ends the process.
+pub(crate) const LEAST_HEAP: usize = 16 << 20;
+
 /// Bytes of the JavaScript heap where nobody says otherwise: a quarter, at most 4 GiB as in V8.
 pub(crate) fn default_heap_limit() -> usize {
     const MOST: u64 = 4 << 30;

@@ -19,10 +19,12 @@ use crate::gc_clock::GcClock;
 /// marks all the time where tensors come and go: it would let them grow by a tenth between two
 /// major collections. The third: while V8 compiles a running loop in the background, the loop's
 /// code looks for interrupts after some 10^7 turns only, so that neither a full heap nor a host could
-/// end it (`for (;;) a.push(new Array(1000))`). The last: small tensors leave much to the young half,
+/// end it (`for (;;) a.push(new Array(1000))`). The fourth belongs to it: a running loop in Maglev's
+/// code would ask for better code at every turn, and get none but in the background: 3e7 additions took 1,700
+/// instead of 30 ms. The last: small tensors leave much to the young half,
 /// and in V8's usual 1 MB a third of its collections' time is theirs whatever they find.
 pub(crate) const V8_FLAGS: &str = "--expose-gc --external-memory-max-growing-factor=4 \
-     --no-concurrent-osr --min-semi-space-size=2";
+     --no-concurrent-osr --no-maglev-osr --min-semi-space-size=2";
 
 /// New bytes after which a minor collection is worth its tenth of a millisecond, at least.
 const YOUNG: u64 = 64 << 20;

@@ -56,7 +56,8 @@ pub struct RuntimeOptions {
     /// machine or the control group has. Scripts can change it (`setMemoryLimit`).
     pub memory_limit: Option<u64>,
     /// Bytes of JavaScript objects, apart from tensors; a script that needs more ends with
-    /// [`Error::Uncaught`]. `None`: a quarter of the memory, at most 4 GiB.
+    /// [`Error::Uncaught`]. `None`: a quarter of the memory, at most 4 GiB. Less than 16 MiB counts as
+    /// those: a program begins with some.
     pub heap_limit: Option<usize>,
     /// Loops in asynchronous functions and at the top level of the program's own modules let timers,
     /// I/O and V8's own tasks have their turn about every 8 ms. The directive `"use yield"` asks
@@ -105,6 +106,7 @@ impl Runtime {
         let loader = Rc::new(loader.with_yields(options.yields));
         let gc_clock = GcClock::new();
         let heap_limit = options.heap_limit.unwrap_or_else(budget::default_heap_limit);
+        let heap_limit = heap_limit.max(budget::LEAST_HEAP);
         let mut js = {
             // V8 posts delayed tasks to the event loop that is current when the isolate is made.
             let _entered = event_loop.enter();

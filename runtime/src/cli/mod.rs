@@ -32,7 +32,7 @@ use crate::Error;
 use crate::Ownership;
 use crate::Runtime;
 use crate::RuntimeOptions;
-use crate::budget::Size;
+use crate::budget::{LEAST_HEAP, Size};
 
 const FAILURE: i32 = 1;
 
@@ -179,6 +179,11 @@ fn execute(cli: Cli) -> i32 {
         Ok(trace) => trace,
         Err(message) => return usage(&message),
     };
+    if let Some(Size(bytes)) = cli.runtime.heap_limit
+        && bytes < LEAST_HEAP as u64
+    {
+        return usage(&format!("--heap-limit: expected at least 16MB, got {bytes} bytes"));
+    }
     let options = RuntimeOptions {
         trace_memory,
         yields: cli.runtime.yields,

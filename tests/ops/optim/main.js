@@ -121,3 +121,16 @@ same("EMA afterwards", p.toTypedArray(), [1, 1], 1e-9);
 
 for (const line of wrong) console.log(line);
 console.log(`${checked} numbers compared, ${wrong.length} wrong`);
+
+// A cycle has a step after its last batch, and no more.
+{
+  const sgd = new optim.SGD([tensor([1], { requiresGrad: true })], { lr: 0.1, momentum: 0.9 });
+  const cycle = new lr.OneCycleLR(sgd, 0.1, { totalSteps: 3 });
+  const rates = [1, 2, 3].map(() => (sgd.step(), cycle.step(), sgd.paramGroups[0].lr.toExponential(6)));
+  console.log(rates.join());
+  try {
+    cycle.step();
+  } catch (error) {
+    console.log(error.message);
+  }
+}
