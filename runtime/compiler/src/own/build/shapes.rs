@@ -46,14 +46,11 @@ impl Part {
 
     /// The part with its default.
     fn or(self, default: &Expression) -> Part {
-        let fits = match (&self, default.get_inner_expression()) {
-            (
-                Self::Object(..),
-                Expression::ObjectExpression(_) | Expression::ArrayExpression(_),
-            ) => true,
-            (Self::Elements(_), Expression::ArrayExpression(_)) => true,
-            _ => false,
-        };
+        let fits = matches!(
+            (&self, default.get_inner_expression()),
+            (Self::Object(..), Expression::ObjectExpression(_) | Expression::ArrayExpression(_))
+                | (Self::Elements(_), Expression::ArrayExpression(_))
+        );
         if fits && !self.is_deep() { Self::Defaulted(Box::new(self)) } else { self }
     }
 
