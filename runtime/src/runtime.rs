@@ -320,9 +320,7 @@ impl Runtime {
         // It fails where the program is ended once more; the next end repeats it.
         clear.call(scope, this.into(), &[]);
     }
-}
 
-impl Runtime {
     /// Takes what is still under way off the event loop: its script can do nothing while it is being
     /// ended. An operation that was started in a line that was ended has no promise, and would be an
     /// error of the next program.

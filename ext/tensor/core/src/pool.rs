@@ -340,9 +340,7 @@ impl Shared {
             && (pooled <= live.max(ALWAYS_POOLED) || live + pooled <= self.account.lately())
             && !self.closed.load(Relaxed)
     }
-}
 
-impl Shared {
     /// Counts memory that blocks do not hold, or no longer.
     pub(crate) fn weigh(&self, bytes: i64) {
         self.account.add_live(self.is_owner(), bytes);

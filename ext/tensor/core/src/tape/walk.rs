@@ -190,7 +190,11 @@ impl Walk {
 
     fn run_nodes(&mut self, engine: &Engine) -> Result<Option<CustomCall>> {
         while let Some((node, grads)) = self.next() {
-            self.complete(engine, &node, &grads)?;
+            for (grad, output) in grads.iter().zip(0..) {
+                if let Some(grad) = grad {
+                    self.complete(engine, (node.seq, output), grad)?;
+                }
+            }
             if !self.wanted.is_empty() {
                 self.capture_grads(&node, &grads);
             }
@@ -257,7 +261,7 @@ impl Walk {
             return Ok(());
         };
         let seq = whole.seq;
-        let begun = self.pieces.iter().position(|p| p.is_of(seq, output));
+        let begun = self.begun(seq, output);
         let waits = self.waiting_grads(whole.clone()).get(output as usize).cloned().flatten();
         match (begun, waits) {
             (Some(at), Some(sum)) if self.pieces[at].takes(&place) => {
@@ -281,18 +285,22 @@ impl Walk {
         Ok(())
     }
 
-    /// Completes what arrived at a node in pieces.
-    fn complete(&mut self, engine: &Engine, node: &Node, grads: &Arrived) -> Result<()> {
-        for (i, grad) in grads.iter().enumerate() {
-            if self.pieces.is_empty() {
-                return Ok(());
-            }
-            let begun = self.pieces.iter().position(|p| p.is_of(node.seq, i as u32));
-            if let (Some(at), Some(grad)) = (begun, grad) {
-                self.pieces.swap_remove(at).complete(engine, grad)?;
-            }
+    /// Which pieces make up a gradient that waits, if any do.
+    fn begun(&self, node: NodeKey, output: u32) -> Option<usize> {
+        self.pieces.iter().position(|p| p.is_of(node, output))
+    }
+
+    /// Completes what arrived at a node's output in pieces, which nobody may read before.
+    fn complete(
+        &mut self,
+        engine: &Engine,
+        (node, output): (NodeKey, u32),
+        grad: &Tensor,
+    ) -> Result<()> {
+        match self.begun(node, output) {
+            Some(at) => self.pieces.swap_remove(at).complete(engine, grad),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The newest node that waits: all that it can still get has arrived.
@@ -345,9 +353,11 @@ impl Walk {
                 }
             }
             Edge::Node(node, i) => {
-                if !self.pieces.is_empty() {
-                    let grads = self.waiting_grads(node.clone()).clone();
-                    self.complete(engine, &node, &grads)?;
+                if self.begun(node.seq, i).is_some()
+                    && let Some(Some(old)) =
+                        self.waiting_grads(node.clone()).get(i as usize).cloned()
+                {
+                    self.complete(engine, (node.seq, i), &old)?;
                 }
                 let grads = self.waiting_grads(node);
                 let Some(slot) = grads.get_mut(i as usize) else { return Ok(()) };

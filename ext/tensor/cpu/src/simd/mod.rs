@@ -54,21 +54,33 @@ pub trait Vector: Copy {
     /// # Safety
     /// As `splat`.
     unsafe fn min(self, o: Self) -> Self;
-    /// `self` where it is larger, else `o`: NaN in `self` is passed over.
+    /// `self` where it is larger, else `o`: NaN in `self` is passed over. Given here for whole numbers,
+    /// which have none; so are the next two.
     ///
     /// # Safety
     /// As `splat`.
-    unsafe fn above(self, o: Self) -> Self;
+    #[inline(always)]
+    unsafe fn above(self, o: Self) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { self.max(o) }
+    }
     /// `self` where it is smaller, else `o`.
     ///
     /// # Safety
     /// As `splat`.
-    unsafe fn below(self, o: Self) -> Self;
+    #[inline(always)]
+    unsafe fn below(self, o: Self) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { self.min(o) }
+    }
     /// Whether any number of either is NaN.
     ///
     /// # Safety
     /// As `splat`.
-    unsafe fn any_nan(self, o: Self) -> bool;
+    #[inline(always)]
+    unsafe fn any_nan(self, _o: Self) -> bool {
+        false
+    }
     /// All lanes in one: the upper half is folded into the lower one until one is left.
     ///
     /// # Safety

@@ -52,20 +52,6 @@ macro_rules! whole {
                 Whole(std::array::from_fn(|i| self.0[i].min(o.0[i])))
             }
             #[inline(always)]
-            unsafe fn above(self, o: Self) -> Self {
-                // SAFETY: plain arrays.
-                unsafe { self.max(o) }
-            }
-            #[inline(always)]
-            unsafe fn below(self, o: Self) -> Self {
-                // SAFETY: plain arrays.
-                unsafe { self.min(o) }
-            }
-            #[inline(always)]
-            unsafe fn any_nan(self, _: Self) -> bool {
-                false
-            }
-            #[inline(always)]
             unsafe fn fold(self, action: Action) -> $t {
                 fold::lanes(action, self.0)
             }

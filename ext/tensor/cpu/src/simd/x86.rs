@@ -276,20 +276,6 @@ macro_rules! whole {
                 $name(unsafe { $min })
             }
             #[inline(always)]
-            unsafe fn above(self, o: Self) -> Self {
-                // SAFETY: passed on to the caller.
-                unsafe { self.max(o) }
-            }
-            #[inline(always)]
-            unsafe fn below(self, o: Self) -> Self {
-                // SAFETY: passed on to the caller.
-                unsafe { self.min(o) }
-            }
-            #[inline(always)]
-            unsafe fn any_nan(self, _: Self) -> bool {
-                false
-            }
-            #[inline(always)]
             unsafe fn fold(self, action: Action) -> $t {
                 // SAFETY: an array and a register of one size.
                 lanes(action, unsafe { std::mem::transmute::<$v, [$t; $n]>(self.0) })
